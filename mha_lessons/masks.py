@@ -5,6 +5,8 @@ scores (..., T, S): queries on the axis before the last, keys on the last. A que
 to nothing gets zeros. A key that nobody may attend to may hold anything, NaN included.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -47,7 +49,7 @@ def causal(T: int, S: int | None = None) -> Bool[np.ndarray, "T S"]:
     return np.arange(S) <= np.arange(T)[:, None] + (S - T)
 
 
-def padding(lengths: Int[np.ndarray, " B"], S: int) -> Bool[np.ndarray, "B 1 1 S"]:
+def padding(lengths: Int[np.ndarray, " B"] | Sequence[int], S: int) -> Bool[np.ndarray, "B 1 1 S"]:
     """Hide the keys behind the end of each sequence.
 
     mask[b, 0, 0, s] = (s < lengths[b])
@@ -117,7 +119,7 @@ def combine(*masks: Bool[np.ndarray, "..."] | None) -> Bool[np.ndarray, "..."] |
         ) from None
 
 
-def fit(mask: Bool[np.ndarray, "..."], scores_shape: tuple) -> Bool[np.ndarray, "..."]:
+def fit(mask: Bool[np.ndarray, "..."] | bool, scores_shape: tuple) -> Bool[np.ndarray, "..."]:
     """Broadcast a mask to the scores, read-only.
 
     Parameters

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from mha_lessons import checks, projections
 from mha_lessons.projections import merge_heads
 
+Mask = Bool[Tensor, "..."] | Bool[np.ndarray, "..."]
+
 
 def softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
     """Turn each row of scores into weights that are positive and sum to 1.
@@ -47,7 +49,7 @@ def softmax(scores: Float[Tensor, "*batch S"]) -> Float[Tensor, "*batch S"]:
 def attention_weights(
     Q: Float[Tensor, "*batch T d_k"],
     K: Float[Tensor, "*batch S d_k"],
-    mask: Bool[Tensor, "..."] | None = None,
+    mask: Mask | None = None,
 ) -> Float[Tensor, "*batch T S"]:
     """Weigh every key for every query.
 
@@ -90,7 +92,7 @@ def attention(
     Q: Float[Tensor, "*batch T d_k"],
     K: Float[Tensor, "*batch S d_k"],
     V: Float[Tensor, "*batch S d_v"],
-    mask: Bool[Tensor, "..."] | None = None,
+    mask: Mask | None = None,
 ) -> Float[Tensor, "*batch T d_v"]:
     """Average the values, weighted by how well each key answers the query.
 
@@ -129,7 +131,7 @@ def fused_attention(
     Q: Float[Tensor, "*batch T d_k"],
     K: Float[Tensor, "*batch S d_k"],
     V: Float[Tensor, "*batch S d_v"],
-    mask: Bool[Tensor, "..."] | None = None,
+    mask: Mask | None = None,
 ) -> Float[Tensor, "*batch T d_v"]:
     """Compute `attention` through torch's ``scaled_dot_product_attention``.
 
@@ -164,7 +166,7 @@ def multi_head_attention(
     x_q: Float[Tensor, "*batch T d_model"],
     x_kv: Float[Tensor, "*batch S d_model"],
     projections: "projections.Projections | MultiHeadAttention",
-    mask: Bool[Tensor, "..."] | None = None,
+    mask: Mask | None = None,
     *,
     attend: Callable = attention,
 ) -> Float[Tensor, "*batch T d_model"]:
