@@ -29,6 +29,52 @@ def divides(num_heads, d_model):
     return d_model // num_heads
 
 
+def shares(num_heads, num_kv_heads):
+    """Return how many consecutive query heads share one key and value head.
+
+    Raises
+    ------
+    ValueError
+        When `num_kv_heads` is not a positive number that divides `num_heads`.
+    """
+    if num_kv_heads < 1 or num_heads < 1 or num_heads % num_kv_heads:
+        raise ValueError(
+            f"num_kv_heads must divide num_heads: got num_heads={num_heads} and "
+            f"num_kv_heads={num_kv_heads}. Give each key and value head the same number of "
+            f"query heads."
+        )
+    return num_heads // num_kv_heads
+
+
+def layer_sizes(d_model, num_heads, num_kv_heads, d_k, d_v):
+    """Refuse the sizes of a layer that cannot be.
+
+    Raises
+    ------
+    ValueError
+        When a size is not positive, or `num_kv_heads` does not divide `num_heads`.
+    """
+    if min(d_model, num_heads, num_kv_heads, d_k, d_v) < 1:
+        raise ValueError(
+            f"Sizes must be positive: got d_model={d_model}, num_heads={num_heads}, d_k={d_k}, "
+            f"d_v={d_v}, num_kv_heads={num_kv_heads}. Use at least one head of one feature."
+        )
+    shares(num_heads, num_kv_heads)
+
+
+def probability(**values):
+    """Refuse a number that is no probability below 1.
+
+    Raises
+    ------
+    ValueError
+        When a value is not in [0, 1).
+    """
+    for name, p in values.items():
+        if not 0 <= p < 1:
+            raise ValueError(f"{name} must be at least 0 and below 1: got {p}. Use 0 for none.")
+
+
 def floating(**arrays):
     """Refuse arrays that are not floating point.
 
@@ -45,7 +91,23 @@ def floating(**arrays):
             )
 
 
-def attention_inputs(Q, K, V=None):
+def same_device(device, **tensors):
+    """Refuse tensors that lie on another device; NumPy arrays lie on none.
+
+    Raises
+    ------
+    ValueError
+        When a tensor is on a device other than `device`.
+    """
+    for name, x in tensors.items():
+        if getattr(x, "device", None) != device:
+            raise ValueError(
+                f"All tensors must be on one device: got {name} on {x.device} beside {device}. "
+                f"Move it with .to({str(device)!r})."
+            )
+
+
+def attention_inputs(Q, K, V=None, *, grouped=False):
     """Refuse queries, keys and values that do not fit together.
 
     Parameters
@@ -53,26 +115,41 @@ def attention_inputs(Q, K, V=None):
     Q : (..., T, d_k)
     K : (..., S, d_k)
     V : (..., S, d_v), optional
+    grouped : bool
+        Let the head axis of K and V, the third from the end, be a divisor of Q's.
+
+    Returns
+    -------
+    int
+        How many consecutive query heads share one key and value head; 1 unless `grouped`.
 
     Raises
     ------
     TypeError
-        When one of them is not floating point.
+        When one of them is not floating point, or their dtypes differ.
     ValueError
-        When ranks, leading axes, d_k or the number of keys differ.
+        When ranks, leading axes, d_k, the number of keys or the devices differ.
     """
     named = {"Q": Q, "K": K} | ({} if V is None else {"V": V})
     floating(**named)
+    for name, x in named.items():
+        if x.dtype != Q.dtype:
+            raise TypeError(
+                f"Q, K and V must share a dtype: got Q {Q.dtype} and {name} {x.dtype}. "
+                f"Convert {name} first."
+            )
+    same_device(getattr(Q, "device", None), **named)
     for name, x in named.items():
         if x.ndim < 2:
             raise ValueError(
                 f"{name} must have a position axis and a feature axis: got shape {tuple(x.shape)}. "
                 f"Add the missing axis; one vector is {name}[None, :]."
             )
-        if tuple(x.shape[:-2]) != tuple(Q.shape[:-2]):
+        if not (tuple(x.shape[:-2]) == tuple(Q.shape[:-2]) or (grouped and _share_heads(Q, x))):
             raise ValueError(
                 f"Q and {name} must share their leading axes: got Q {tuple(Q.shape)} and "
-                f"{name} {tuple(x.shape)}. Broadcast them to the same batch and heads first."
+                f"{name} {tuple(x.shape)}. Give both the same batch and heads"
+                + ("; the heads of K and V may also divide those of Q." if grouped else ".")
             )
     if Q.shape[-1] != K.shape[-1]:
         raise ValueError(
@@ -88,6 +165,17 @@ def attention_inputs(Q, K, V=None):
             f"K and V must have one row per key: got K {tuple(K.shape)} and V {tuple(V.shape)}. "
             f"Project both from the same x_kv."
         )
+    if V is not None and tuple(V.shape[:-2]) != tuple(K.shape[:-2]):
+        raise ValueError(
+            f"K and V must share their heads: got K {tuple(K.shape)} and V {tuple(V.shape)}. "
+            f"Project both from the same x_kv."
+        )
+    return Q.shape[-3] // K.shape[-3] if Q.ndim > 2 and K.shape[-3] else 1
+
+
+def _share_heads(Q, K):
+    same_batch = Q.ndim == K.ndim > 2 and tuple(Q.shape[:-3]) == tuple(K.shape[:-3])
+    return same_batch and K.shape[-3] > 0 and Q.shape[-3] % K.shape[-3] == 0
 
 
 def boolean(mask):

@@ -175,10 +175,11 @@ def multi_head_attention(
     *batch, T, _ = x_q.shape
     S = x_kv.shape[-2]
     mask = masks.fit(True if mask is None else mask, (*batch, p.num_heads, T, S))
+    group = p.num_heads // p.num_kv_heads  # 1 in the paper
     heads = []
     for i in range(p.num_heads):
         Q = x_q @ p.W_Q[i] + p.b_Q[i]
-        K = x_kv @ p.W_K[i] + p.b_K[i]
-        V = x_kv @ p.W_V[i] + p.b_V[i]
+        K = x_kv @ p.W_K[i // group] + p.b_K[i // group]
+        V = x_kv @ p.W_V[i // group] + p.b_V[i // group]
         heads.append(attention(Q, K, V, mask[..., i, :, :]))
     return np.concatenate(heads, axis=-1) @ p.W_O + p.b_O

@@ -17,14 +17,18 @@ class Projections:
 
     Parameters
     ----------
-    W_Q, W_K : (num_heads, d_model, d_k)
+    W_Q : (num_heads, d_model, d_k)
         W_Q[i] is the paper's W_i^Q.
-    W_V : (num_heads, d_model, d_v)
+    W_K : (num_kv_heads, d_model, d_k)
+        The paper has num_kv_heads = num_heads. With fewer, each key and value head serves
+        num_heads / num_kv_heads consecutive query heads (grouped queries; one: multi-query).
+    W_V : (num_kv_heads, d_model, d_v)
     W_O : (num_heads * d_v, d_model)
         Its row block i mixes the output of head i into the result.
-    b_Q, b_K : (num_heads, d_k), optional
-        Biases, zero unless given. The paper has none.
-    b_V : (num_heads, d_v), optional
+    b_Q : (num_heads, d_k), optional
+        Biases are zero unless given. The paper has none.
+    b_K : (num_kv_heads, d_k), optional
+    b_V : (num_kv_heads, d_v), optional
     b_O : (d_model,), optional
 
     Raises
@@ -36,16 +40,17 @@ class Projections:
 
     References
     ----------
-    Vaswani et al. 2017, section 3.2.2.
+    Vaswani et al. 2017, section 3.2.2; for fewer key and value heads, Ainslie et al. 2023,
+    section 2.2.
     """
 
     W_Q: Float[np.ndarray, "h d_model d_k"]
-    W_K: Float[np.ndarray, "h d_model d_k"]
-    W_V: Float[np.ndarray, "h d_model d_v"]
+    W_K: Float[np.ndarray, "h_kv d_model d_k"]
+    W_V: Float[np.ndarray, "h_kv d_model d_v"]
     W_O: Float[np.ndarray, "h*d_v d_model"]
     b_Q: Float[np.ndarray, "h d_k"] | None = None
-    b_K: Float[np.ndarray, "h d_k"] | None = None
-    b_V: Float[np.ndarray, "h d_v"] | None = None
+    b_K: Float[np.ndarray, "h_kv d_k"] | None = None
+    b_V: Float[np.ndarray, "h_kv d_v"] | None = None
     b_O: Float[np.ndarray, " d_model"] | None = None
 
     def __post_init__(self):
@@ -58,15 +63,16 @@ class Projections:
                 f"W_V {self.W_V.shape}. Stack one matrix per head."
             )
         num_heads, d_model, d_k = self.W_Q.shape
-        d_v = self.W_V.shape[2]
+        num_kv_heads, _, d_v = self.W_V.shape
+        checks.shares(num_heads, num_kv_heads)
         shapes = {
             "W_Q": (num_heads, d_model, d_k),
-            "W_K": (num_heads, d_model, d_k),
-            "W_V": (num_heads, d_model, d_v),
+            "W_K": (num_kv_heads, d_model, d_k),
+            "W_V": (num_kv_heads, d_model, d_v),
             "W_O": (num_heads * d_v, d_model),
             "b_Q": (num_heads, d_k),
-            "b_K": (num_heads, d_k),
-            "b_V": (num_heads, d_v),
+            "b_K": (num_kv_heads, d_k),
+            "b_V": (num_kv_heads, d_v),
             "b_O": (d_model,),
         }
         for name, shape in shapes.items():
@@ -84,6 +90,11 @@ class Projections:
     def num_heads(self) -> int:
         """Number of heads, h."""
         return self.W_Q.shape[0]
+
+    @property
+    def num_kv_heads(self) -> int:
+        """Number of key and value heads."""
+        return self.W_K.shape[0]
 
     @property
     def d_model(self) -> int:
@@ -107,6 +118,7 @@ def random(
     d_k: int | None = None,
     d_v: int | None = None,
     *,
+    num_kv_heads: int | None = None,
     bias: bool = False,
     seed: int | None = None,
 ) -> Projections:
@@ -120,6 +132,8 @@ def random(
     d_model, num_heads : int
     d_k, d_v : int, optional
         Head widths; d_model / num_heads and d_k unless given.
+    num_kv_heads : int, optional
+        `num_heads` unless given.
     bias : bool
         Draw biases too, instead of leaving them zero.
     seed : int, optional
@@ -137,22 +151,19 @@ def random(
     """
     d_k = checks.divides(num_heads, d_model) if d_k is None else d_k
     d_v = d_k if d_v is None else d_v
-    if min(d_model, num_heads, d_k, d_v) < 1:
-        raise ValueError(
-            f"Sizes must be positive: got d_model={d_model}, num_heads={num_heads}, d_k={d_k}, "
-            f"d_v={d_v}. Use at least one head of at least one feature."
-        )
+    num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+    checks.layer_sizes(d_model, num_heads, num_kv_heads, d_k, d_v)
     rng = np.random.default_rng(seed)
 
     def matrix(*shape):
         return rng.standard_normal(shape) / np.sqrt(shape[-2])
 
-    W_Q, W_K = matrix(num_heads, d_model, d_k), matrix(num_heads, d_model, d_k)
-    W_V, W_O = matrix(num_heads, d_model, d_v), matrix(num_heads * d_v, d_model)
+    W_Q, W_K = matrix(num_heads, d_model, d_k), matrix(num_kv_heads, d_model, d_k)
+    W_V, W_O = matrix(num_kv_heads, d_model, d_v), matrix(num_heads * d_v, d_model)
     if not bias:
         return Projections(W_Q, W_K, W_V, W_O)
-    b_Q, b_K = rng.standard_normal((num_heads, d_k)), rng.standard_normal((num_heads, d_k))
-    b_V, b_O = rng.standard_normal((num_heads, d_v)), rng.standard_normal(d_model)
+    b_Q, b_K = rng.standard_normal((num_heads, d_k)), rng.standard_normal((num_kv_heads, d_k))
+    b_V, b_O = rng.standard_normal((num_kv_heads, d_v)), rng.standard_normal(d_model)
     return Projections(W_Q, W_K, W_V, W_O, b_Q, b_K, b_V, b_O)
 
 

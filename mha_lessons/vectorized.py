@@ -164,7 +164,9 @@ def multi_head_attention(
     checks.layer_inputs(x_q, x_kv, p.d_model)
     x_q, x_kv = x_q[..., None, :, :], x_kv[..., None, :, :]  # one axis for the heads
     Q = x_q @ p.W_Q + p.b_Q[:, None]  # (..., h, T, d_k)
-    K = x_kv @ p.W_K + p.b_K[:, None]  # (..., h, S, d_k)
-    V = x_kv @ p.W_V + p.b_V[:, None]  # (..., h, S, d_v)
+    K = x_kv @ p.W_K + p.b_K[:, None]  # (..., h_kv, S, d_k)
+    V = x_kv @ p.W_V + p.b_V[:, None]  # (..., h_kv, S, d_v)
+    if p.num_kv_heads < p.num_heads:  # consecutive query heads share a key and value head
+        K, V = (np.repeat(x, p.num_heads // p.num_kv_heads, axis=-3) for x in (K, V))
     heads = attention(Q, K, V, mask)  # (..., h, T, d_v)
     return merge_heads(heads) @ p.W_O + p.b_O

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rungs import D_K, D_MODEL, D_V, NUM_HEADS, RUNGS, B, S, T, draw, draw_mask
 
-from mha_lessons import equation, masks, module, projections
+from mha_lessons import equation, fused, masks, module, projections
 
 # float64 throughout: the rungs sum in different orders, so equal means to a few units of rounding.
 CLOSE = {"rtol": 1e-12, "atol": 1e-13}
@@ -124,7 +124,7 @@ def numeric_gradient(f, x, step=1e-6):
     return gradient
 
 
-@pytest.mark.parametrize("attend", [module.attention, module.fused_attention])
+@pytest.mark.parametrize("attend", [module.attention, fused.attention])
 @pytest.mark.parametrize("mask", [None, masks.causal(3, 2)], ids=["no mask", "a blank first row"])
 def test_torch_gradients_are_those_of_the_equation(attend, mask):
     arrays = {"Q": draw(3, 5), "K": draw(2, 5), "V": draw(2, 7)}
@@ -141,7 +141,7 @@ def test_torch_gradients_are_those_of_the_equation(attend, mask):
         np.testing.assert_allclose(tensors[name].grad.numpy(), want, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("attend", [module.attention, module.fused_attention])
+@pytest.mark.parametrize("attend", [module.attention, fused.attention])
 def test_no_gradient_comes_from_hidden_garbage_or_blank_rows(attend):
     Q, K, V = (torch.tensor(draw(B, n, 4)) for n in (T, S, S))
     K[0], V[0] = torch.nan, torch.nan
@@ -155,12 +155,12 @@ def test_no_gradient_comes_from_hidden_garbage_or_blank_rows(attend):
     assert (V.grad[1] != 0).any()
 
 
-@pytest.mark.parametrize("attend", [module.attention, module.fused_attention])
+@pytest.mark.parametrize("attend", [module.attention, fused.attention])
 def test_the_module_has_the_gradient_of_its_projections(attend):
     layer = module.MultiHeadAttention(6, 3, bias=True, attend=attend, dtype=torch.float64)
     x = torch.tensor(draw(2, 4, 6), requires_grad=True)
     names, parameters = zip(*layer.named_parameters(), strict=True)
-    assert set(names) == {"W_Q", "W_K", "W_V", "W_O", "b_Q", "b_K", "b_V", "b_O"}
+    assert set(names) == {f"W_{n}.{part}" for n in "QKVO" for part in ("weight", "bias")}
 
     def run(x, *parameters):
         given = dict(zip(names, parameters, strict=True))

@@ -22,7 +22,12 @@ ALLOWED = {
     "projections": {"checks"},
     "equation": {"checks", "masks", "projections"},
     "vectorized": {"checks", "masks", "projections"},
-    "module": {"checks", "projections"},
+    "module": {"cache", "checks", "fused", "kernel", "projections", "torch_masks"},
+    "tiled": {"checks", "masks"},
+    "fused": {"checks", "torch_masks"},
+    "cache": {"torch_masks"},
+    "torch_masks": {"checks"},
+    "cost": {"checks"},
     "figures": set(),
 }
 
