@@ -1,0 +1,103 @@
+"""Chromium for the browser tests.
+
+    browser      one Chromium for the tests of a module
+    open_page    open_page(url, *, width=1200, dark=False, **more) -> a playwright page
+
+The network is blocked: only file:, data:, blob: and this machine are served. A test fails at its
+end when a page asked for anything else, or said anything on the console.
+"""
+
+import os
+import re
+import shutil
+
+import pytest
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+]
+LOCAL = re.compile(r"(file|data|blob|about):|http://(127\.0\.0\.1|localhost)[:/]")
+# Two reports of the theme and of an extension on each page of the book.
+CHATTER = re.compile(r"\[PST\]: Changed to |\[togglebutton\]: Adding ")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium. Per module: while it runs, no other test may start an asyncio loop."""
+    named = os.environ.get("CHROMIUM")
+    names = [named] if named else ["chromium", "chromium-browser", "google-chrome"]
+    executable = next(filter(None, map(shutil.which, names)), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _cannot_run('playwright is not installed: pip install "playwright>=1.49"')
+    if not executable:
+        _cannot_run(
+            f"no Chromium found as {' or '.join(names)}: install one (apt-get install chromium) "
+            "or name it, CHROMIUM=/path/to/chromium"
+        )
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+def _cannot_run(reason):
+    if os.environ.get("MHA_REQUIRE_BROWSER") == "1":
+        pytest.fail(f"MHA_REQUIRE_BROWSER=1, but {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def open_page(browser):
+    """A factory of pages; `page.heard` and `page.outside` list what the test must not find."""
+    contexts, heard, outside = [], [], []
+
+    def route(route):
+        if LOCAL.match(route.request.url):
+            route.continue_()
+        else:
+            outside.append(route.request.url)
+            route.abort()
+
+    def hear(message):
+        if not CHATTER.match(message.text):
+            heard.append(f"{message.type}: {message.text}")
+
+    def open_page(url, *, width=1200, dark=False, before=None, **more):
+        """Open `url`; `before` is a script to run first, `more` goes to browser.new_context."""
+        phone = width < 500
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if dark else "light",
+            has_touch=phone,
+            is_mobile=phone,
+            **more,
+        )
+        contexts.append(context)
+        context.route("**/*", route)
+        mode = "dark" if dark else "light"
+        context.add_init_script(
+            f"localStorage.setItem('mode', '{mode}'); localStorage.setItem('theme', '{mode}')"
+        )
+        if before:
+            context.add_init_script(before)
+        page = context.new_page()
+        page.heard, page.outside = heard, outside
+        page.on("console", hear)
+        page.on("pageerror", lambda error: heard.append(f"uncaught: {error}"))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not outside, f"the page asked for {outside}"
+    assert not heard, f"the page said {heard}"
