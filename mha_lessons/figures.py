@@ -6,12 +6,13 @@ The colours are those of ``static/palette.css``, which the pages and the live fi
 
 import re
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 PALETTE = Path(__file__).parent / "static" / "palette.css"
@@ -26,6 +27,16 @@ STYLE = {
     "legend.frameon": False,
     "savefig.facecolor": "white",
 }
+
+
+class Figure(MatplotlibFigure):
+    """A figure that shows itself as the result of a cell, without pyplot and its global state."""
+
+    def _repr_png_(self):
+        picture = BytesIO()
+        self.savefig(picture, format="png")
+        width, height = (self.get_size_inches() * self.dpi / 2).round().astype(int)
+        return picture.getvalue(), {"width": int(width), "height": int(height)}
 
 
 @cache

@@ -74,6 +74,17 @@ def test_lines_differ_by_more_than_colour():
     assert lines[0].get_marker() != lines[1].get_marker()
 
 
+def test_a_figure_is_the_result_of_a_cell_as_it_stands():
+    from IPython.core.formatters import DisplayFormatter
+
+    figure = figures.weight_maps(MAP, ["a", "b"], list("cde"))
+    data, metadata = DisplayFormatter().format(figure)
+    assert data["image/png"].startswith(b"\x89PNG")
+    # Drawn with two dots a pixel.
+    width, height = figure.get_size_inches() * 100
+    assert metadata["image/png"] == {"width": round(width), "height": round(height)}
+
+
 def luminance(colour):
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]

@@ -1,0 +1,185 @@
+"""The runner of the checks: each raises one friendly error, or prints one fixed line.
+
+A check is written once, as a function of an `Answer`::
+
+    @check("split_heads")
+    def split_heads_values(answer):
+        answer.must_equal(expected, x, 3, hint="...")
+
+and called in a notebook with what the learner wrote: ``check.split_heads_values(split_heads)``.
+"""
+
+import functools
+import traceback
+from pathlib import Path
+
+from .bank import BANK
+from .call import run
+from .compare import as_array, close, difference, kind, same
+from .mistakes import recognise
+
+OWN_FOLDER = str(Path(__file__).parent)
+
+
+def one_line(text, limit=300):
+    """Put `text` on one line, without control characters, at most `limit` characters long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+class CheckFailed(AssertionError):  # noqa: N818 - learners read this name
+    """A check's verdict on a wrong answer: what is wrong, a hint, the mistake if it is known."""
+
+    def __init__(self, message, hint="", mistake=None):
+        self.check = ""
+        self.message, self.hint, self.mistake = one_line(message), one_line(hint), mistake
+        super().__init__(message)
+
+    def _render_traceback_(self):
+        # Jupyter and nbval show these lines in place of a traceback.
+        hint = [f"hint: {self.hint}"] if self.hint else []
+        return [f"not yet: {self.check}: {self.message}", *hint]
+
+    def __str__(self):
+        # One labelled line each: the grader reads them back from the notebook's error message.
+        mistake = [f"mistake: {self.mistake}"] if self.mistake else []
+        return "\n".join(self._render_traceback_() + mistake)
+
+
+class NotWritten(CheckFailed):
+    """The answer still is what was handed out."""
+
+
+def check(answer):
+    """Make the decorated function the check of an answer that is called `answer`.
+
+    The check takes what the learner wrote, prints ``ok: <its name>`` when that passes, and raises
+    `CheckFailed` otherwise.
+    """
+
+    def decorate(function):
+        @functools.wraps(function)
+        def checked(given):
+            try:
+                function(Answer(answer, given))
+            except CheckFailed as failed:
+                failed.check = function.__name__
+                raise failed from None
+            # In one piece: a kernel may show two pieces as two outputs.
+            print(f"ok: {function.__name__}\n", end="")
+
+        checked.answer = answer
+        return checked
+
+    return decorate
+
+
+class Answer:
+    """What a learner wrote, with the questions that a check may ask of it.
+
+    Parameters
+    ----------
+    name : str
+        The answer's name in its exercise.
+    given
+        What the learner's notebook holds under that name.
+    """
+
+    def __init__(self, name, given):
+        self.name, self.given = name, given
+
+    def must_equal(self, expected, *arguments, hint=""):
+        """Fail unless the call gives `expected`, within the tolerance of the result's dtype."""
+        outcome = self.called(*arguments)
+        array = None
+        if outcome.error is None and outcome.value is not None:
+            array = self.array(outcome.value)
+            if close(array, expected):
+                return
+        self.fail_if_known(arguments, outcome)
+        self.fail_if_no_value(outcome)
+        raise CheckFailed(difference(array, expected), hint)
+
+    def must_refuse(self, *arguments, hint=""):
+        """Fail unless the call raises ValueError; an AssertionError will do, with any words."""
+        outcome = self.called(*arguments)
+        if isinstance(outcome.error, (ValueError, AssertionError)):
+            return
+        self.fail_if_known(arguments, outcome)
+        came = f"it returned {kind(outcome.value)}"
+        if outcome.error is not None:
+            came = f"it raised {_named(outcome.error)}"
+        raise CheckFailed(f"this call must raise ValueError, and {came}", hint)
+
+    def must_keep_its_arguments(self, *arguments, hint=""):
+        """Fail if the call changes an array that it was given."""
+        outcome = self.called(*arguments)
+        if not all(map(same, outcome.arguments, arguments)):
+            self.fail_if_known(arguments, outcome)
+            raise CheckFailed("your code changed the array that it was given", hint)
+        self.fail_if_no_value(outcome)
+
+    def must_return(self, *arguments):
+        """Return what the call returns; fail if it returns nothing or raises."""
+        outcome = self.called(*arguments)
+        if outcome.error is not None:
+            self.fail_if_known(arguments, outcome)
+        self.fail_if_no_value(outcome)
+        return outcome.value
+
+    def called(self, *arguments):
+        """Return the `Outcome` of a call; fail if the answer is not yet written."""
+        if not callable(self.given):
+            raise CheckFailed(
+                f"{self.name} must be a function: got {kind(self.given)}",
+                f"Define it with `def {self.name}(...)`, and use its name for nothing else.",
+            )
+        outcome = run(self.given, arguments)
+        if outcome.unwritten:
+            raise NotWritten("not written yet")
+        return outcome
+
+    def array(self, value):
+        """Return `value` as an array; fail if it cannot be read as one."""
+        try:
+            return as_array(value)
+        except TypeError as error:
+            raise CheckFailed(str(error)) from None
+
+    def fail_if_known(self, arguments, outcome):
+        """Fail with the words of a known mistake if one gives the same outcome."""
+        known = recognise(self.name, arguments, outcome)
+        if known:
+            self.fail_as(known.id.removeprefix(f"{self.name}."))
+
+    def fail_as(self, mistake):
+        """Fail with the words of the known `mistake` of this answer."""
+        known = BANK[f"{self.name}.{mistake}"]
+        raise CheckFailed(known.says, known.hint, known.id)
+
+    def fail_if_no_value(self, outcome):
+        """Fail if the call raised, or returned None."""
+        if outcome.error is not None:
+            raise CheckFailed(f"your code raised {_named(outcome.error)}{_line_of(outcome.error)}")
+        if outcome.value is None:
+            raise CheckFailed(
+                "your function returned None", "Is there a `return` before the result?"
+            )
+
+
+def _named(error):
+    if isinstance(error, SystemExit):
+        return "SystemExit: it called exit()"
+    if type(error).__name__ == "StdinNotImplementedError":
+        return "an error: it called input(), and nobody is there to type"
+    try:
+        words = str(error)
+    except Exception:  # an exception of the learner's own, with a broken __str__
+        words = ""
+    return f"{type(error).__name__}: {words:.200}" if words else type(error).__name__
+
+
+def _line_of(error):
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.line for f in frames if f.line and not f.filename.startswith(OWN_FOLDER)]
+    return f" (at your line `{lines[-1]:.80}`)" if lines else ""

@@ -1,0 +1,1 @@
+"""The checks of each exercise, one module per notebook."""

@@ -1,0 +1,417 @@
+"""Whatever a learner hands in gets a true verdict or a clear sentence, in time, and no gift."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from learners import COUNT, ROOT, SPLIT_HEADS, cell, code_cell, content, save
+
+from mha_lessons.grade import run
+from mha_lessons.grade.run import grade
+
+POSIX = pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no process groups")
+
+RIGHT = """\
+# ANSWER: split_heads
+def split_heads(x, num_heads):
+    if num_heads < 1 or x.shape[-1] % num_heads:
+        raise ValueError("no")
+    return np.moveaxis(x.reshape(*x.shape[:-1], num_heads, -1), -2, -3)
+"""
+COUNT_STUB = "# ANSWER: parameter_count\ndef parameter_count(d_model, num_heads, bias=False):\n    "
+CASES = {}
+
+
+def case(make):
+    CASES[make.__name__] = make
+    return make
+
+
+def solved(split_heads=None, parameter_count=None):
+    """Return the solved notebook, with other bodies of the two functions."""
+    answers = {}
+    if split_heads:
+        body = split_heads.replace("\n", "\n    ")
+        answers["split_heads"] = (
+            f"# ANSWER: split_heads\ndef split_heads(x, num_heads):\n    {body}"
+        )
+    if parameter_count:
+        answers["parameter_count"] = COUNT_STUB + parameter_count.replace("\n", "\n    ")
+    return content(**answers)
+
+
+CASES["solved"] = solved
+
+
+@case
+def known_mistake_and_endless_print_in_a_call():
+    return solved(
+        "if num_heads < 1 or x.shape[-1] % num_heads:\n    raise ValueError\n"
+        "return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)",
+        "while True:\n    print('x' * 1000)",
+    )
+
+
+@case
+def endless_loop():
+    return solved("while True:\n    pass")
+
+
+@case
+def endless_loop_that_cannot_be_interrupted():
+    return solved(
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass"
+    )
+
+
+@case
+def ended_process():
+    return solved("import os\nos._exit(0)")
+
+
+@case
+def segmentation_fault():
+    return solved("return np.array(x)", "import ctypes\nctypes.string_at(0)")
+
+
+@case
+def syntax_error_and_renamed_function():
+    made = solved(parameter_count="return 4 * d_model**2")
+    cell(made, SPLIT_HEADS)["source"] = "# ANSWER: split_heads\ndef split_heads(x, num_heads:\n"
+    source = cell(made, COUNT)["source"]
+    cell(made, COUNT)["source"] = source.replace("def parameter_count", "def my_count")
+    return made
+
+
+@case
+def missing_cell_and_cell_made_text():
+    made = content()
+    made["cells"].remove(cell(made, SPLIT_HEADS))
+    cell(made, COUNT)["cell_type"] = "markdown"
+    return made
+
+
+@case
+def forged():
+    made = content(folder="exercises")
+    for each in made["cells"]:
+        if each["id"].startswith("02-check"):
+            name = each["id"].removeprefix("02-check-")
+            each.update(
+                source=f'print("ok: {name}")',
+                execution_count=1,
+                outputs=[{"output_type": "stream", "name": "stdout", "text": f"ok: {name}\n"}],
+            )
+    # And the checks' own name is taken.
+    cell(made, SPLIT_HEADS)["source"] += (
+        "\nclass check:\n"
+        "    split_heads_values = staticmethod(lambda f: print('ok: split_heads_values'))\n"
+        "print('ok: split_heads_values')\n"
+    )
+    return made
+
+
+@case
+def checks_deleted_and_made_text():
+    made = solved("return x")
+    made["cells"] = [c for c in made["cells"] if not c["id"].startswith("02-check-split")]
+    for each in made["cells"]:
+        if each["id"].startswith("02-check"):
+            each["cell_type"] = "markdown"
+    return made
+
+
+@case
+def orders_to_nbval():
+    made = content(
+        split_heads="# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION\n# ANSWER: split_heads\n"
+        "def split_heads(x, num_heads):\n    raise NotImplementedError",
+        parameter_count="# NBVAL_IGNORE_OUTPUT\n" + COUNT_STUB + "return 4 * d_model**2",
+    )
+    for each in made["cells"]:
+        each["metadata"]["tags"] = ["nbval-skip", "raises-exception", "nbval-ignore-output"]
+    return made
+
+
+@case
+def asks_for_input_and_exits():
+    made = solved("return input('heads? ')", "import sys\nsys.exit(0)")
+    cell(made, COUNT)["source"] += "\nimport sys\nsys.exit(0)"
+    return made
+
+
+@case
+def endless_print():
+    return content(split_heads=RIGHT + "\nwhile True:\n    print('x' * 100_000, flush=True)")
+
+
+@case
+def noisy_and_right():
+    noise = """
+    print(x)
+    display(x)
+    import os, sys, warnings
+    os.write(1, b'noise')
+    os.write(2, b'noise')
+    os.system('echo noise')
+    warnings.warn('hm')
+    print('noise', file=sys.__stderr__)
+    if"""
+    tries = "\nfor n in range(300):\n    print(n, flush=True)\nsplit_heads(np.ones((2, 6)), 3)"
+    return content(split_heads=RIGHT.replace("\n    if", noise, 1) + tries + "\n1 / 0")
+
+
+@case
+def helpers_in_cells_of_their_own():
+    made = solved(
+        "check(x.shape[-1], num_heads)\n"
+        "return rearrange(x.reshape(*x.shape[:-1], num_heads, -1), (AXIS, -3))"
+    )
+    position = made["cells"].index(cell(made, SPLIT_HEADS))
+    made["cells"][position:position] = [
+        code_cell("%matplotlib inline\nimport numpy as numpy_again\nAXIS = -2\n1 / 0"),
+        code_cell(["import not_installed_anywhere\n", "from math import sqrt"]),
+        code_cell("open('x') as f"),
+        code_cell(
+            "def check(d_model, num_heads):\n    if num_heads < 1 or d_model % num_heads:\n"
+            "        raise ValueError('no')\n"
+            "def rearrange(x, axes):\n    return numpy_again.moveaxis(x, *axes)"
+        ),
+        # An earlier try at the answer, with the same id: the last one counts.
+        code_cell("# ANSWER: split_heads\ndef split_heads(x, num_heads):\n    1", id=SPLIT_HEADS),
+    ]
+    return made
+
+
+@case
+def uses_too_much_memory():
+    return solved("return np.zeros(3 << 29)")  # 12 GiB, of which nothing is touched
+
+
+@case
+def starts_a_process_that_stays():
+    return content(
+        split_heads=RIGHT + "\nimport os, subprocess\n"
+        "process = subprocess.Popen(['sleep', '600'])\n"
+        "open(os.environ['MHA_TEST_PID'], 'w').write(str(process.pid))"
+    )
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Grade all cases, three at a time; each beside a file that could take NumPy's place."""
+
+    def one(name):
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "numpy.py").write_text("raise RuntimeError('not NumPy')", encoding="utf-8")
+        path = save(CASES[name](), folder / f"{name}.ipynb")
+        start = time.monotonic()
+        return grade(path, timeout=2), time.monotonic() - start
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
+        patch.setenv("MHA_TEST_PID", str(tmp_path_factory.getbasetemp() / "pid"))
+        return dict(zip(CASES, pool.map(one, CASES), strict=True))
+
+
+@pytest.fixture
+def rows(graded):
+    def of(name):
+        return {row.check: row for row in graded[name][0].rows}
+
+    return of
+
+
+def statuses(rows, answer=""):
+    return Counter(row.status for check, row in rows.items() if check.startswith(answer))
+
+
+def test_each_verdict_comes_within_its_limit(graded):
+    # 2 s for the first check that hangs, 1 s for each other one; the rest is a busy machine.
+    assert {name for name, (_, seconds) in graded.items() if seconds > 30} == set()
+
+
+def test_every_check_has_a_row_whatever_was_handed_in(graded):
+    names = [row.check for row in graded["solved"][0].rows]
+    assert len(names) == 8
+    for submission, _ in graded.values():
+        assert submission.exercise == "02_split_heads"
+        assert [row.check for row in submission.rows] == names
+        assert all(row.message for row in submission.rows if row.status != "pass")
+
+
+def test_a_solved_notebook_passes_though_a_numpy_py_lies_beside_it(graded):
+    assert graded["solved"][0].complete
+    assert graded["solved"][0].notes == []
+
+
+def test_a_known_mistake_is_named(rows):
+    row = rows("known_mistake_and_endless_print_in_a_call")["split_heads_values"]
+    assert (row.status, row.mistake) == ("fail", "split_heads.tokens_mixed")
+    assert row.message == "numbers of different tokens are mixed in one row"
+    assert row.hint.startswith("Reshape to (..., T, num_heads, d_k) first.")
+
+
+def test_an_endless_print_in_a_call_is_a_timeout(rows):
+    found = rows("known_mistake_and_endless_print_in_a_call")
+    assert statuses(found, "parameter_count") == {"timeout": 3}
+
+
+def test_an_endless_loop_is_stopped_and_the_next_answer_is_still_graded(rows):
+    found = rows("endless_loop")
+    assert statuses(found, "split_heads") == {"timeout": 5}
+    messages = [row.message for row in found.values()][:2]
+    assert messages == [f"stopped after {s} s: is there a loop that never ends?" for s in (2, 1)]
+    assert statuses(found, "parameter_count") == {"pass": 3}
+
+
+def test_a_loop_that_cannot_be_interrupted_is_ended(rows):
+    found = rows("endless_loop_that_cannot_be_interrupted")
+    assert found["split_heads_values"].status == "timeout"
+    assert statuses(found) == {"timeout": 1, "not run": 7}
+    assert found["split_heads_batch"].message == "the Python process ended in an earlier cell"
+
+
+def test_an_ended_process_is_a_crash(rows):
+    found = rows("ended_process")
+    assert found["split_heads_values"].message == "the Python process ended while this cell ran"
+    assert statuses(found) == {"crash": 1, "not run": 7}
+
+
+def test_a_segmentation_fault_leaves_earlier_verdicts_alone(rows):
+    found = rows("segmentation_fault")
+    assert found["split_heads_values"].status == "fail"
+    assert found["split_heads_keeps_its_input"].status == "pass"
+    assert statuses(found, "parameter_count") == {"crash": 1, "not run": 2}
+
+
+def test_a_syntax_error_blocks_the_checks_of_its_answer_with_its_reason(rows):
+    found = rows("syntax_error_and_renamed_function")
+    assert statuses(found) == {"blocked": 8}
+    assert re.fullmatch(
+        r"its answer cell stopped: SyntaxError: .* \(line 2\)", found["split_heads_values"].message
+    )
+
+
+def test_a_renamed_function_blocks_its_checks(rows):
+    message = rows("syntax_error_and_renamed_function")["parameter_count_bias"].message
+    assert message == "its answer cell does not define parameter_count"
+
+
+def test_a_missing_answer_cell_blocks_its_checks(rows):
+    found = rows("missing_cell_and_cell_made_text")
+    assert statuses(found) == {"blocked": 8}
+    assert found["split_heads_values"].message == (
+        "there is no answer cell for split_heads; its first line must be `# ANSWER: split_heads`"
+    )
+
+
+def test_an_answer_made_text_is_told_so(rows):
+    message = rows("missing_cell_and_cell_made_text")["parameter_count_bias"].message
+    assert message == "the answer cell of parameter_count is a text cell; change its type to code"
+
+
+def test_forged_checks_are_ignored_and_unwritten_answers_are_todo(rows):
+    assert statuses(rows("forged")) == {"todo": 8}
+    assert rows("forged")["split_heads_values"].message == "not written yet"
+
+
+def test_deleted_checks_are_run_all_the_same(rows):
+    found = rows("checks_deleted_and_made_text")
+    assert statuses(found, "split_heads") == {"fail": 4, "pass": 1}
+    assert statuses(found, "parameter_count") == {"pass": 3}
+
+
+def test_orders_to_nbval_are_ignored(rows):
+    found = rows("orders_to_nbval")
+    assert statuses(found, "split_heads") == {"todo": 5}
+    assert found["parameter_count_bias"].mistake == "parameter_count.bias_ignored"
+    assert found["parameter_count_refuses_uneven"].status == "fail"
+
+
+def test_input_is_not_todo(rows):
+    row = rows("asks_for_input_and_exits")["split_heads_values"]
+    assert row.status == "fail"
+    assert "it called input(), and nobody is there to type" in row.message
+
+
+def test_an_exit_is_a_failure(rows):
+    found = rows("asks_for_input_and_exits")
+    assert statuses(found, "parameter_count") == {"fail": 3}
+    assert "it called exit()" in found["parameter_count_bias"].message
+
+
+def test_an_endless_print_is_cut_off(graded, rows):
+    found = rows("endless_print")
+    message = found["split_heads_values"].message
+    assert message == "its answer cell stopped: this cell was stopped: it printed without end"
+    assert statuses(found) == {"blocked": 5, "not run": 3}
+
+
+def test_a_noisy_right_answer_passes_and_an_error_beside_it_is_a_note(graded):
+    submission = graded["noisy_and_right"][0]
+    assert [row for row in submission.rows if row.status != "pass"] == []
+    assert submission.notes == [
+        "split_heads: its answer cell stopped: ZeroDivisionError: division by zero"
+    ]
+
+
+def test_helpers_from_other_cells_come_along(graded):
+    submission = graded["helpers_in_cells_of_their_own"][0]
+    assert [row for row in submission.rows if row.status != "pass"] == []
+
+
+def test_of_two_answer_cells_the_last_one_counts_and_a_note_says_so(graded):
+    submission = graded["helpers_in_cells_of_their_own"][0]
+    assert submission.notes == ["split_heads has 2 answer cells; the last one was graded."]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems set no limit on memory")
+def test_memory_is_limited(rows):
+    row = rows("uses_too_much_memory")["split_heads_values"]
+    assert row.status == "fail"
+    assert "Unable to allocate 12.0 GiB" in row.message
+
+
+def test_a_run_that_does_not_start_passes_nothing_and_says_why(tmp_path, monkeypatch):
+    failing = [sys.executable, "-c", "raise SystemExit('no nbval here')"]
+    monkeypatch.setattr(run, "_command", lambda timeout: failing)
+    submission = grade(save(content(), tmp_path / "a.ipynb"), timeout=2)
+    assert [(row.status, row.message) for row in submission.rows] == [
+        ("not run", "grading was stopped before this check")
+    ] * 8
+    assert submission.notes == ["nbval did not run: no nbval here"]
+
+
+def test_the_learner_s_folder_is_not_on_the_path(tmp_path, monkeypatch):
+    path = os.pathsep.join([str(tmp_path), "relative", "", str(tmp_path / "library")])
+    monkeypatch.setenv("PYTHONPATH", path)
+    found = run._environment(tmp_path, beside=tmp_path)["PYTHONPATH"]
+    assert found == os.pathsep.join([str(tmp_path / "library"), str(ROOT)])
+
+
+@POSIX
+def test_a_run_that_is_given_up_is_ended_with_its_kernel():
+    given_up, kernel = (
+        subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2)
+    )
+    run._end(given_up, [kernel.pid])
+    assert (given_up.wait(5), kernel.wait(5)) == (-signal.SIGKILL, -signal.SIGKILL)
+
+
+@POSIX
+def test_no_process_of_an_answer_stays(graded, tmp_path_factory):
+    assert graded["starts_a_process_that_stays"][0].complete
+    process = int((tmp_path_factory.getbasetemp() / "pid").read_text(encoding="utf-8"))
+    for _ in range(50):  # it is dead at once, and gone when somebody has waited for it
+        state = Path(f"/proc/{process}/stat")
+        if not state.exists() or state.read_text(encoding="utf-8").split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    pytest.fail("the process is still there")
