@@ -28,6 +28,8 @@ ALLOWED = {
     "cache": {"torch_masks"},
     "torch_masks": {"checks"},
     "cost": {"checks"},
+    "layouts": {"checks", "projections"},
+    "heads": {"checks", "projections", "vectorized"},
     "figures": set(),
 }
 
