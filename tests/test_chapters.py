@@ -17,7 +17,11 @@ def chapters():
 
 
 def cells(text):
-    return re.findall(r"^```\{code-cell\}.*?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    """Return the code of every cell, without the options above it."""
+    options = r"(?:---\n.*?^---\n|:.*\n)*\n*"
+    return re.findall(
+        rf"^```\{{code-cell\}}.*?\n{options}(.*?)^```$", text, re.DOTALL | re.MULTILINE
+    )
 
 
 every_chapter = pytest.mark.parametrize("chapter", chapters(), ids=lambda path: path.stem)
