@@ -1,0 +1,132 @@
+"""What each page loads and lacks: local MathJax, figures with a text, the theme's gaps closed."""
+
+import json
+import re
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util import logging
+
+log = logging.getLogger(__name__)
+
+LAB = "attention_lab"
+LAB_TAG = "<mha-attention-lab"
+
+# (pattern, replacement): what no option of the theme changes.
+GAPS = [
+    # 1.5 MB of script for icons that the theme's own web font draws as well.
+    (r'\s*<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>', ""),
+    # The accessible name contains the visible text (WCAG 2.5.3).
+    (r'(<button class="btn search-button-field[^>]*?) aria-label="Search"', r"\1"),
+    (
+        r'<i class="((?:theme-switch )?fa[^"]*)"(?! aria-hidden)',
+        r'<i class="\1" aria-hidden="true"',
+    ),
+    # What the sidebar holds belongs to a landmark.
+    (
+        r'<div id="pst-primary-sidebar"(?! role)',
+        '<div id="pst-primary-sidebar" role="navigation" aria-label="Book"',
+    ),
+    # A browser would show a notebook that is opened from disk as text.
+    (r'(<a href="[^"]*\bnotebooks/[^"/]+") target="_blank"', r"\1 download"),
+    # Not an attribute of HTML.
+    (r' autocorrect="off"', ""),
+]
+
+
+def mathjax():
+    """Return MathJax as one file that draws with SVG: without fonts it works from disk too."""
+    package = find_spec("sphinx-mathjax-offline").submodule_search_locations[0]
+    return Path(package, "static", "mathjax", "tex-svg-full.js")
+
+
+def copy_mathjax(app, exception):
+    """Put MathJax where `mathjax_path` says."""
+    if exception or app.builder.format != "html":
+        return
+    target = Path(app.outdir, "_static", app.config.mathjax_path)
+    source = mathjax()
+    if not target.exists() or target.stat().st_size != source.stat().st_size:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def add_lab_where_used(app, pagename, templatename, context, doctree):
+    """Load the live figure's files on the pages that show one."""
+    if LAB_TAG in context.get("body", ""):
+        app.add_js_file(f"{LAB}.js", loading_method="defer")
+        app.add_css_file(f"{LAB}.css")
+
+
+def drop_idle_scripts(app, pagename, templatename, context, doctree):
+    """Leave out inline scripts that repeat, and the state of widgets that nothing will read."""
+    seen = set()
+
+    def is_wanted(script):
+        attributes = getattr(script, "attributes", {})
+        if attributes.get("type") == "application/vnd.jupyter.widget-state+json":
+            return False
+        body = attributes.get("body")
+        repeats = body is not None and body in seen
+        seen.add(body)
+        return not repeats
+
+    context["script_files"] = [s for s in context.get("script_files", ()) if is_wanted(s)]
+
+
+def require_alternative_texts(app, doctree):
+    """Warn of each image that says nothing to a reader who cannot see it."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt", "").strip():
+            log.warning(
+                "An image needs an alternative text: give a figure `:alt:`, and a cell that draws"
+                " the metadata `mystnb: {image: {alt: ...}}`.",
+                location=image if image.line else app.env.docname,
+            )
+
+
+def leave_out_setup(app, docname, source):
+    """Leave out the cell that installs the package: it serves those who run a notebook."""
+    if app.env.doc2path(docname).endswith(".ipynb"):
+        notebook = json.loads(source[0])
+        notebook["cells"] = [cell for cell in notebook["cells"] if cell.get("id") != "setup"]
+        source[0] = json.dumps(notebook)
+
+
+def close_gaps(app):
+    """Pass each page through `GAPS` on its way to the disk."""
+    if app.builder.format != "html":
+        return
+    render = app.builder.templates.render
+
+    def render_and_close(template, context):
+        # A traceback on a page names files as a reader knows them, not where they were built.
+        html = render(template, context).replace(f"{app.srcdir}/", "")
+        for pattern, replacement in GAPS:
+            html = re.sub(pattern, replacement, html)
+        return html
+
+    app.builder.templates.render = render_and_close
+
+
+def stay_honest(app, exception):
+    """Forget the pages that were read when one warned.
+
+    Warnings are given while reading: an unchanged second strict build would find nothing to read,
+    and pass.
+    """
+    if app._warncount:
+        Path(app.doctreedir, "environment.pickle").unlink(missing_ok=True)
+
+
+def setup(app):
+    """Connect early for assets, late for what others must have added."""
+    app.connect("builder-inited", close_gaps)
+    app.connect("source-read", leave_out_setup)
+    app.connect("doctree-read", require_alternative_texts)
+    app.connect("html-page-context", add_lab_where_used)
+    app.connect("html-page-context", drop_idle_scripts, priority=900)
+    app.connect("build-finished", copy_mathjax)
+    app.connect("build-finished", stay_honest, priority=999)

@@ -1,0 +1,106 @@
+"""Every page of the site, as a browser shows it: from disk and from a server."""
+
+import functools
+import http.server
+import threading
+
+import pytest
+from built_book import pages, site
+
+pytestmark = pytest.mark.browser
+
+# The last two are Sphinx's own.
+PAGES = [*pages(), "search", "genindex"]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def bases():
+    """Serve the site, and return where it is on disk and on the server."""
+    handler = functools.partial(Quiet, directory=site())
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"file": site().as_uri(), "http": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()
+
+
+def forget_chatter(page):
+    """Keep warnings and errors: the theme logs what it does."""
+    page.heard[:] = [message for message in page.heard if not message.startswith("log:")]
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize(("base", "dark"), [("file", True), ("http", False)])
+def test_page_is_quiet_whole_and_fits(bases, open_page, base, dark, width, name):
+    page = open_page(f"{bases[base]}/{name}.html", width=width, dark=dark)
+    equations = page.locator(".math").count()
+    if equations:
+        page.wait_for_function(
+            "n => document.querySelectorAll('mjx-container svg').length >= n", arg=equations
+        )
+    assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+    forget_chatter(page)
+
+
+def test_skip_link_leads_to_the_text(bases, open_page):
+    page = open_page(f"{bases['file']}/{pages()[1]}.html")
+    page.keyboard.press("Tab")
+    link = page.locator(":focus")
+    assert "Skip to main content" in link.inner_text()
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#main-content"
+    forget_chatter(page)
+
+
+def test_pages_carry_the_palette(bases, open_page):
+    page = open_page(f"{bases['file']}/{pages()[1]}.html")
+    page.wait_for_selector("mjx-container svg .mha-query")
+    colour = "getComputedStyle(document.querySelector('mjx-container .mha-query')).color"
+    assert page.evaluate(colour) == "rgb(0, 97, 156)"
+    forget_chatter(page)
+
+
+CONTRAST = """() => {
+  const parse = text => (text.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+  const light = ([r, g, b]) => [r, g, b]
+    .map(x => x / 255).map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const [r, g, b, a = 1] = parse(getComputedStyle(e).backgroundColor);
+      if (a === 1) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll(".bd-article a:not(.headerlink)")]
+    .filter(a => a.textContent.trim() && a.offsetParent && !a.querySelector("img"))
+    .map(a => {
+      const pair = [light(parse(getComputedStyle(a).color)), light(ground(a))];
+      return [a.textContent.trim(), (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05)];
+    });
+}"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", pages())
+def test_links_stand_out_from_their_ground(bases, open_page, name, dark):
+    page = open_page(f"{bases['file']}/{name}.html", dark=dark)
+    assert [(text, ratio) for text, ratio in page.evaluate(CONTRAST) if ratio < 4.5] == []
+    forget_chatter(page)
+
+
+def test_the_download_menu_offers_files(bases, open_page):
+    page = open_page(f"{bases['http']}/{pages()[1]}.html")
+    for name in (f"{pages()[1].split('/')[1]}.ipynb", ".whl"):
+        page.get_by_label("Download this page").click()
+        with page.expect_download() as download:
+            page.locator(f".dropdown-menu a[href$='{name}']").click()
+        assert download.value.suggested_filename.endswith(name)
+    forget_chatter(page)

@@ -1,0 +1,177 @@
+"""The built site is whole, and needs nothing but itself."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from built_book import ROOT, pages, site
+
+# What each page must still say, whoever edits it.
+SAYS = {
+    "book/index": ["a course on one equation", "Chapters"],
+    "book/01_single_head": ["Why divide by the square root", "Check", "Traps", "Summary"],
+    "book/02_multi_head_split": ["The heads must fit", "10 heads", "Check", "Traps", "Summary"],
+    "book/03_concat_and_project": ["sum over heads", "2.8", "Check", "Traps", "Summary"],
+    "book/exercises": ["mha start", "mha grade"],
+    "exercises/02_split_heads": ["# ANSWER: split_heads", "NotImplementedError"],
+    "exercises/06_traps": ["# ANSWER: same_weights_different_outputs", "NotImplementedError"],
+    "book/notation": ["d_model", "num_heads", "may attend"],
+    "book/glossary": ["concat", "cross-attention", "d_k"],
+    "book/references": ["Vaswani", "Attention is all you need"],
+}
+LOADING = {"script", "img", "iframe", "source", "video", "audio", "object", "embed"}
+LOADING_RELS = {"stylesheet", "preload", "icon", "modulepreload", "manifest", "prefetch"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page names, links to, loads, shows and says."""
+
+    ids: Counter = field(default_factory=Counter)
+    links: list = field(default_factory=list)
+    loads: list = field(default_factory=list)
+    images: list = field(default_factory=list)
+    styles: str = ""
+    text: str = ""
+
+    def __post_init__(self):
+        super().__init__()
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids.update([attributes["id"]] if "id" in attributes else [])
+        self.styles += attributes.get("style") or ""
+        address = attributes.get("href") or attributes.get("src") or attributes.get("data")
+        if tag == "img":
+            self.images.append(attributes)
+        if address is None:
+            return
+        self.links.append(address)
+        rels = set((attributes.get("rel") or "").split())
+        if tag in LOADING or (tag == "link" and rels & LOADING_RELS):
+            self.loads.append(address)
+
+    def handle_data(self, data):
+        if self.cdata_elem == "style":
+            self.styles += data
+        elif self.cdata_elem is None:
+            self.text += data
+
+
+@cache
+def site_pages():
+    """Parse every page of the site once."""
+    parsed = {}
+    for path in sorted(site().rglob("*.html")):
+        if "_static" not in path.parts:
+            parsed[path] = Page()
+            parsed[path].feed(path.read_text(encoding="utf-8"))
+    return parsed
+
+
+def is_remote(address):
+    parts = urlsplit(address)
+    return bool(parts.netloc) or parts.scheme in ("http", "https", "ws", "wss")
+
+
+def test_strict_build_succeeds_and_every_page_of_the_contents_is_there():
+    assert [name for name in pages() if not (site() / f"{name}.html").exists()] == []
+
+
+def test_every_page_of_the_contents_has_its_key_strings_here():
+    assert set(SAYS) == set(pages())
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_page_says_what_it_must(name):
+    text = " ".join(site_pages()[site() / f"{name}.html"].text.split())
+    assert [words for words in SAYS[name] if words not in text] == []
+
+
+def test_every_local_link_and_fragment_resolves():
+    broken = []
+    for path, page in site_pages().items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if is_remote(link) or parts.scheme:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = site_pages().get(target)
+            if not target.exists() or (
+                known and parts.fragment and unquote(parts.fragment) not in known.ids
+            ):
+                broken.append(f"{path.relative_to(site())}: {link}")
+    assert broken == []
+
+
+def test_no_id_stands_twice_on_a_page():
+    twice = [
+        f"{path.relative_to(site())}: {name}"
+        for path, page in site_pages().items()
+        for name, count in page.ids.items()
+        if count > 1
+    ]
+    assert twice == []
+
+
+def test_no_page_loads_anything_from_another_host():
+    loads = [
+        f"{path.relative_to(site())}: {address}"
+        for path, page in site_pages().items()
+        for address in page.loads
+        if is_remote(address)
+    ]
+    assert loads == []
+
+
+def test_no_style_loads_anything_from_another_host():
+    styles = {path: path.read_text(encoding="utf-8") for path in site().rglob("*.css")}
+    styles |= {path: page.styles for path, page in site_pages().items()}
+    remote = re.compile(r"""(?:url\(|@import)\s*['"]?\s*(?:https?:)?//[^\s'")]*""")
+    loads = [
+        f"{path}: {match[0]}" for path, css in styles.items() for match in remote.finditer(css)
+    ]
+    assert loads == []
+
+
+def test_every_image_has_a_text():
+    silent = [
+        f"{path.relative_to(site())}: {image.get('src')}"
+        for path, page in site_pages().items()
+        for image in page.images
+        if not (image.get("alt") or "").strip()
+    ]
+    assert silent == []
+
+
+def test_live_figure_is_loaded_where_one_stands_and_nowhere_else():
+    for path, page in site_pages().items():
+        loaded = any("attention_lab.js" in address for address in page.loads)
+        stands = "<mha-attention-lab" in path.read_text(encoding="utf-8")
+        assert loaded == stands, path
+
+
+def test_heavy_scripts_of_the_theme_are_left_out():
+    for path, page in site_pages().items():
+        assert not any("fontawesome.js" in address or "thebe" in address for address in page.loads)
+        assert "application/vnd.jupyter.widget" not in path.read_text(encoding="utf-8")
+
+
+def test_no_page_tells_where_it_was_built():
+    telling = [p for p in site_pages() if str(ROOT) in p.read_text(encoding="utf-8")]
+    assert telling == []
+
+
+@pytest.mark.parametrize("name", [name for name in pages() if re.search(r"/\d\d_", name)])
+def test_notebook_pages_offer_the_notebook_and_the_package(name):
+    page = site_pages()[site() / f"{name}.html"]
+    notebook = ROOT / f"{name}.ipynb"
+    offered = site() / "notebooks" / notebook.name
+    (wheel,) = (site() / "notebooks").glob("*.whl")
+    assert f"../notebooks/{notebook.name}" in page.links
+    assert f"../notebooks/{wheel.name}" in page.links
+    assert offered.read_bytes() == notebook.read_bytes()
