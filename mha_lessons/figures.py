@@ -89,7 +89,9 @@ def weight_maps(
             panel.set_axis_off()
         for n, (panel, one) in enumerate(zip(axes.flat, maps, strict=False)):
             panel.imshow(one, cmap=scale, vmin=0, vmax=1)
-            panel.set_xticks(range(len(keys)), keys, rotation=0 if len(keys) < 5 else 40)
+            panel.set_xticks(
+                range(len(keys)), keys, rotation=40 if len("".join(keys)) > 5 * len(keys) else 0
+            )
             panel.set_yticks(range(len(queries)), queries)
             panel.tick_params(length=0)
             panel.spines[:].set_visible(False)
