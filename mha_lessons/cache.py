@@ -90,25 +90,26 @@ class KVCache:
                 )
         B, _, T, _ = K.shape
         new = torch.full((B,), T) if new_lengths is None else torch.as_tensor(new_lengths).cpu()
-        if new.shape != (B,) or (new < 0).any() or (new > T).any():
+        if new_lengths is not None and (new.shape != (B,) or (new < 0).any() or (new > T).any()):
             raise ValueError(
                 f"new_lengths must be one number per sequence, each from 0 to T={T}: got "
                 f"{new.tolist()}. Count the real positions of each sequence."
             )
         first, last = self.lengths, self.lengths + new
-        S, capacity = max(last.tolist(), default=0), self.K.shape[2]
+        spans = list(zip(first.tolist(), last.tolist(), strict=True))
+        S, capacity = max((stop for _, stop in spans), default=0), self.K.shape[2]
         if S > capacity:
             raise ValueError(
                 f"The cache has {capacity} slots per sequence, and {S} are needed. "
                 f"Make it larger, or start a new one."
             )
-        for b in range(B):
-            slots, real = slice(int(first[b]), int(last[b])), slice(0, int(new[b]))
-            self.K[b, :, slots] = K[b, :, real].detach()
-            self.V[b, :, slots] = V[b, :, real].detach()
+        alike = len(set(spans)) <= 1  # then one copy serves all sequences
+        for b, (start, stop) in zip([slice(None)] if alike else range(B), spans, strict=False):
+            self.K[b, :, start:stop] = K[b, :, : stop - start].detach()
+            self.V[b, :, start:stop] = V[b, :, : stop - start].detach()
         self.lengths = last
         K, V = self.K[:, :, :S], self.V[:, :, :S]
-        if bool((last == S).all()) and bool((new == T).all()):
+        if alike and all(stop - start == T for start, stop in spans):
             return K, V, mask, True
         own = first[:, None] + torch.arange(T)  # the slot of each new query
         readable = torch.minimum(own, last[:, None] - 1)  # padding reads what the last one reads

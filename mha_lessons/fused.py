@@ -48,14 +48,15 @@ def attention(
         As `module.attention`.
     """
     group = checks.attention_inputs(Q, K, V, grouped=True)
-    shape = (*Q.shape[:-1], K.shape[-2])  # (..., T, S)
-    if mask is None and (not causal or shape[-2] == shape[-1]):
+    T, S = Q.shape[-2], K.shape[-2]
+    if T == 1 and S > 0:  # a single query reads all keys
+        causal = False
+    if mask is None and (not causal or T == S):
         return scaled_dot_product_attention(
             Q, K, V, is_causal=causal, dropout_p=dropout, enable_gqa=group > 1
         )
+    shape = (*Q.shape[:-1], S)  # (..., T, S)
     mask = visible(mask, shape, causal_too=causal, device=Q.device)
-    if mask is None:
-        return attention(Q, K, V, dropout=dropout)
     if group > 1:
         K, V = (x.repeat_interleave(group, dim=-3) for x in (K, V))
     K, V = blank_unread(K, mask), blank_unread(V, mask)

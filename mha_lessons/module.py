@@ -89,7 +89,8 @@ def attention_weights(
     mask = visible(mask, (*Q.shape[:-1], K.shape[-2]), causal_too=causal, device=Q.device)
     if mask is not None:
         K = blank_unread(K, mask)
-    scores = Q @ K.transpose(-2, -1) / sqrt(Q.shape[-1])  # (..., T, S)
+    # Q is divided, not the product, which need not fit into float16.
+    scores = (Q / sqrt(Q.shape[-1])) @ K.transpose(-2, -1)  # (..., T, S)
     if mask is not None:
         scores = scores.masked_fill(~mask, -inf)
     return softmax(scores)
