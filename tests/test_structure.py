@@ -24,6 +24,7 @@ ALLOWED = {
     "vectorized": {"checks", "masks", "projections"},
     "module": {"cache", "checks", "fused", "kernel", "projections", "torch_masks"},
     "tiled": {"checks", "masks"},
+    "kernel": {"checks", "torch_masks"},
     "fused": {"checks", "torch_masks"},
     "cache": {"torch_masks"},
     "torch_masks": {"checks"},
