@@ -41,7 +41,8 @@ from mha_lessons.grade.exercises import split_heads as check
 #
 # - `x` has the shape `(..., T, d_model)`. The dots stand for any number of batch axes, also none.
 # - The result has the shape `(..., num_heads, T, d_k)` with `d_k = d_model // num_heads`.
-# - Raise `ValueError` when `num_heads` does not divide `d_model`, and when `num_heads` is below 1.
+# - Raise `ValueError` (a failing `assert` counts too) when `num_heads` does not divide `d_model`,
+#   and when `num_heads` is below 1.
 # - Leave `x` as it is.
 #
 # <details><summary>Hint 1: which operation?</summary>
@@ -125,7 +126,8 @@ check.split_heads_keeps_its_input(split_heads)
 #   The heads have $d_k = d_v = d_{\text{model}} / h$.
 # - With `bias=True`, each of the four projections also has a bias vector:
 #   one number per output feature.
-# - Raise `ValueError` when `num_heads` does not divide `d_model`, and when `num_heads` is below 1.
+# - Raise `ValueError` (a failing `assert` counts too) when `num_heads` does not divide `d_model`,
+#   and when `num_heads` is below 1.
 #
 # <details><summary>Hint 1: one head</summary>
 #

@@ -124,18 +124,8 @@ def list_of_tensors(x, num_heads):
 
 
 @split
-def torch_bfloat16(x, num_heads):
-    return torch_view(x, num_heads).to(__import__("torch").bfloat16)
-
-
-@split
 def float32(x, num_heads):
     return moveaxis(x.astype(np.float32), num_heads)
-
-
-@split
-def float16(x, num_heads):
-    return moveaxis(x.astype(np.float16), num_heads)
 
 
 @split
@@ -243,6 +233,11 @@ def sizes_of_arrays(d_model, num_heads, bias=False):
 
 
 @count
+def bias_by_keyword(d_model, num_heads, *, bias=False):
+    return formula(d_model, num_heads, bias)
+
+
+@count
 def torch_layer(d_model, num_heads, bias=False):
     import torch
 
@@ -287,6 +282,18 @@ def as_float32(T, d):
 
 
 @twins
+def as_float16(T, d):
+    return tuple(array.astype(np.float16) for array in values_shifted(T, d))
+
+
+@twins
+def rotated(T, d):
+    Q, K, V, W = np.random.default_rng(1).random((4, T, d))
+    rotation = np.linalg.qr(np.random.default_rng(2).random((d, d)))[0]
+    return Q, K, V, Q @ rotation, K @ rotation, W + 1
+
+
+@twins
 def as_tensors(T, d):
     import torch
 
@@ -315,7 +322,7 @@ def removed_and_compared(heads, W_O):
     for i in range(len(heads)):
         without = heads.copy()
         without[i] = 0
-        result.append(np.allclose(output(without), output(heads)))
+        result.append(np.allclose(output(without), output(heads), rtol=0, atol=1e-9))
     return np.array(result)
 
 
@@ -327,6 +334,16 @@ def zeroed_and_put_back(heads, W_O):
         heads[i] = 0
         result.append(np.abs(np.concatenate(heads, axis=-1) @ W_O - full).max() < 1e-9)
         heads[i] = kept
+    return result
+
+
+@report
+def removed_with_its_rows(heads, W_O):
+    d_v, full, result = heads.shape[-1], np.concatenate(heads, axis=-1) @ W_O, []
+    for i in range(len(heads)):
+        rows = np.delete(W_O, np.s_[i * d_v : (i + 1) * d_v], axis=0)
+        rest = np.concatenate(np.delete(heads, i, axis=0), axis=-1) @ rows
+        result.append(np.abs(rest - full).max() <= 1e-9)
     return result
 
 

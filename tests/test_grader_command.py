@@ -94,7 +94,11 @@ def test_start_has_a_default_folder(mha, tmp_path, monkeypatch):
     [
         ([], r"The following arguments are required: VERB\. Run `mha --help` to see how\."),
         (["conquer"], r"invalid choice: 'conquer'"),
-        (["grade", "--frobnicate"], r"Unrecognized arguments: --frobnicate\. Run `mha"),
+        (["grade", "--foo"], r"Unrecognized arguments: --foo\. Run `mha grade --help` to see"),
+        (["start", "--foo"], r"Unrecognized arguments: --foo\. Run `mha start --help` to see"),
+        (["grade", "a.ipynb", "--json", ""], "--json needs the name of a file: got nothing"),
+        (["grade", "a.ipynb", "--csv", "r", "--json", "./r"], "needs a file of its own: got "),
+        (["grade", "a.ipynb", "--csv", "locked"], r"report locked cannot be written \(no perm"),
         (["grade", "--timeout", "0"], "it must be more than 0 and at most 3600: got 0"),
         (["grade", "--timeout", "nan"], "it must be more than 0 and at most 3600: got nan"),
         (["grade", "--timeout", "soon"], "it must be more than 0 and at most 3600: got soon"),
@@ -103,7 +107,7 @@ def test_start_has_a_default_folder(mha, tmp_path, monkeypatch):
             r"There is no file none\.ipynb\. Check the name, or run `mha start`",
         ),
         (["grade", "empty"], "A folder to grade must hold notebooks: empty has none"),
-        (["grade", "notes.txt"], r"must be JSON, and notes\.txt is broken, line 1"),
+        (["grade", "notes.txt"], r"notes\.txt is no notebook\. Give a file whose name ends in"),
         (
             ["grade", "other.ipynb"],
             r"other\.ipynb is no exercise of this course: it has no `# ANSWER",
@@ -132,6 +136,9 @@ def test_a_wrong_call_gets_one_sentence_and_changes_nothing(
     save({"cells": []}, tmp_path / "other.ipynb")
     save(content(), tmp_path / "a.ipynb")
     save(content(), tmp_path / "b.ipynb")
+    (tmp_path / "locked").write_text("mine", encoding="utf-8")
+    real = os.access  # root may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode: path.name != "locked" and real(path, mode))
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     status, out, err = mha(*arguments)
     assert (status, out) == (2, "")
@@ -240,6 +247,26 @@ def test_the_table_fits_and_is_plain_where_it_is_not_a_terminal():
     assert "\x1b[32mpass" in colourful
     brief = as_text(Submission("a.ipynb", "02_split_heads", [MIXED[0], long]), brief=True)
     assert "pass " not in brief
+
+
+def test_neighbours_with_the_same_words_share_them():
+    rows = [Row(name, "blocked", "no answer cell", "Add one.") for name in "abc"]
+    rows.append(Row("d", "blocked", "another reason"))
+    lines = as_text(Submission("a.ipynb", "02_split_heads", rows)).splitlines()
+    assert lines[1:] == [
+        "  blocked  a, b, c",
+        "           no answer cell",
+        "           hint: Add one.",
+        "  blocked  d  another reason",
+    ]
+
+
+def test_help_says_what_is_taken_without_being_told(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["grade", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "seconds per check (default: 10)" in shown
+    assert "a notebook, or a folder of them (default: the current folder)" in shown
 
 
 def test_what_is_to_do_is_one_line_at_the_end():

@@ -1,6 +1,7 @@
 """A notebook is read however it was saved, and recognised whatever it is called."""
 
 import json
+import os
 import re
 
 import pytest
@@ -113,6 +114,20 @@ def test_metadata_win_over_everything_else():
     assert recognise(parse(made)) == "02_split_heads"
 
 
+def test_a_file_of_another_kind_is_no_notebook(tmp_path):
+    for data in (b"mine", b"\xff\xfe", b"[]"):
+        (tmp_path / "notes.txt").write_bytes(data)
+        with pytest.raises(NotGradableError, match=r"notes\.txt is no notebook\. Give a file"):
+            read(tmp_path / "notes.txt")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")
+def test_a_fifo_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "x.ipynb")
+    with pytest.raises(NotGradableError, match="cannot be read: it is a folder or a device"):
+        read(tmp_path / "x.ipynb")
+
+
 def test_a_notebook_without_traces_is_no_exercise():
     assert recognise(parse({"cells": [code_cell("x = 1", id="a")]})) is None
 
@@ -154,33 +169,6 @@ def test_nothing_of_the_checks_comes_from_the_learner():
     expected = checks(reference("02_split_heads"))
     assert called == [f"_mha_check.{check}({answer})" for _, check, answer in expected]
     assert not any("mine" in source for source in sources.values())
-
-
-def test_only_what_has_no_effect_comes_along_from_other_cells():
-    made = content()
-    made["cells"] = [cell for cell in made["cells"] if cell["id"] != "setup"]
-    source = """\
-!rm -r x
-%time
-import os as o
-from math import pi
-print(1)
-A = [1, -2.5]
-B = open('x')
-C: int = 3
-D: int
-with open('x'): pass
-def f(): return 1
-class K: pass
-"""
-    for each in (source, "def broken(:", "print('nothing to keep')"):
-        made["cells"].append(code_cell(each))
-    sources, _, _ = spliced(made)
-    companions = [s for identity, s in sources.items() if identity.startswith("companion")]
-    assert companions == [
-        "import os as o\nfrom math import pi\nA = [1, -2.5]\nC: int = 3\n"
-        "def f():\n    return 1\nclass K:\n    pass"
-    ]
 
 
 @pytest.mark.parametrize("name", exercises())

@@ -1,9 +1,6 @@
 """Whatever a learner hands in gets a true verdict or a clear sentence, in time, and no gift."""
 
-import os
 import re
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -11,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from learners import COUNT, ROOT, SPLIT_HEADS, cell, code_cell, content, save
+from learners import COUNT, SPLIT_HEADS, cell, code_cell, content, save
 
-from mha_lessons.grade import run
 from mha_lessons.grade.run import grade
 
-POSIX = pytest.mark.skipif(not hasattr(os, "killpg"), reason="there are no process groups")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 RIGHT = """\
 # ANSWER: split_heads
@@ -199,8 +195,9 @@ def uses_too_much_memory():
 def starts_a_process_that_stays():
     return content(
         split_heads=RIGHT + "\nimport os, subprocess\n"
-        "process = subprocess.Popen(['sleep', '600'])\n"
-        "open(os.environ['MHA_TEST_PID'], 'w').write(str(process.pid))"
+        "started = [subprocess.Popen(['sleep', '600'], start_new_session=own) for own in (0, 1)]\n"
+        "pids = ' '.join(str(process.pid) for process in started)\n"
+        "open(os.environ['MHA_TEST_PID'], 'w').write(pids)"
     )
 
 
@@ -350,7 +347,7 @@ def test_an_exit_is_a_failure(rows):
 def test_an_endless_print_is_cut_off(graded, rows):
     found = rows("endless_print")
     message = found["split_heads_values"].message
-    assert message == "its answer cell stopped: this cell was stopped: it printed without end"
+    assert message.startswith("its answer cell stopped: this cell was stopped: it printed too much")
     assert statuses(found) == {"blocked": 5, "not run": 3}
 
 
@@ -379,39 +376,18 @@ def test_memory_is_limited(rows):
     assert "Unable to allocate 12.0 GiB" in row.message
 
 
-def test_a_run_that_does_not_start_passes_nothing_and_says_why(tmp_path, monkeypatch):
-    failing = [sys.executable, "-c", "raise SystemExit('no nbval here')"]
-    monkeypatch.setattr(run, "_command", lambda timeout: failing)
-    submission = grade(save(content(), tmp_path / "a.ipynb"), timeout=2)
-    assert [(row.status, row.message) for row in submission.rows] == [
-        ("not run", "grading was stopped before this check")
-    ] * 8
-    assert submission.notes == ["nbval did not run: no nbval here"]
-
-
-def test_the_learner_s_folder_is_not_on_the_path(tmp_path, monkeypatch):
-    path = os.pathsep.join([str(tmp_path), "relative", "", str(tmp_path / "library")])
-    monkeypatch.setenv("PYTHONPATH", path)
-    found = run._environment(tmp_path, beside=tmp_path)["PYTHONPATH"]
-    assert found == os.pathsep.join([str(tmp_path / "library"), str(ROOT)])
-
-
-@POSIX
-def test_a_run_that_is_given_up_is_ended_with_its_kernel():
-    given_up, kernel = (
-        subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(2)
-    )
-    run._end(given_up, [kernel.pid])
-    assert (given_up.wait(5), kernel.wait(5)) == (-signal.SIGKILL, -signal.SIGKILL)
-
-
-@POSIX
+@LINUX
 def test_no_process_of_an_answer_stays(graded, tmp_path_factory):
     assert graded["starts_a_process_that_stays"][0].complete
-    process = int((tmp_path_factory.getbasetemp() / "pid").read_text(encoding="utf-8"))
+    pids = (tmp_path_factory.getbasetemp() / "pid").read_text(encoding="utf-8").split()
+    assert len(pids) == 2
+    assert [pid for pid in pids if not ended(pid)] == []
+
+
+def ended(pid):
     for _ in range(50):  # it is dead at once, and gone when somebody has waited for it
-        state = Path(f"/proc/{process}/stat")
+        state = Path(f"/proc/{pid}/stat")
         if not state.exists() or state.read_text(encoding="utf-8").split()[2] == "Z":
-            return
+            return True
         time.sleep(0.1)
-    pytest.fail("the process is still there")
+    return False

@@ -36,13 +36,13 @@ class Outcome:
         return type(self.error) is NotImplementedError and self.on_purpose
 
 
-def run(function, arguments):
+def run(function, arguments, **named):
     """Call `function` on deep copies of `arguments`; return its `Outcome`, never its error."""
     given = copy.deepcopy(arguments)
     value = error = None
     try:
         with quiet():
-            value = function(*given)
+            value = function(*given, **named)
     except KeyboardInterrupt:
         raise
     except BaseException as raised:  # SystemExit too

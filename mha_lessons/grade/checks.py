@@ -10,6 +10,7 @@ and called in a notebook with what the learner wrote: ``check.split_heads_values
 """
 
 import functools
+import sysconfig
 import traceback
 from pathlib import Path
 
@@ -18,7 +19,13 @@ from .call import run
 from .compare import as_array, close, difference, kind, same
 from .mistakes import recognise
 
-OWN_FOLDER = str(Path(__file__).parent)
+# Where the learner's code is not: this package, Python's library, and what is installed.
+FOREIGN = (
+    str(Path(__file__).parent.parent),
+    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+)
+NEARLY = 1e-9  # a known mistake may be right on some arguments, and this may be rounding
+SLIPS = (NameError, AttributeError, TypeError, ImportError)  # a typo, not a missing test
 
 
 def one_line(text, limit=300):
@@ -61,7 +68,7 @@ def check(answer):
         @functools.wraps(function)
         def checked(given):
             try:
-                function(Answer(answer, given))
+                function(Answer(answer, given, function.__name__))
             except CheckFailed as failed:
                 failed.check = function.__name__
                 raise failed from None
@@ -83,39 +90,49 @@ class Answer:
         The answer's name in its exercise.
     given
         What the learner's notebook holds under that name.
+    check : str
+        The check that asks.
     """
 
-    def __init__(self, name, given):
-        self.name, self.given = name, given
+    def __init__(self, name, given, check):
+        self.name, self.given, self.check = name, given, check
 
-    def must_equal(self, expected, *arguments, hint=""):
-        """Fail unless the call gives `expected`, within the tolerance of the result's dtype."""
-        outcome = self.called(*arguments)
+    def must_equal(self, expected, *arguments, hint="", tolerance=None, **named):
+        """Fail unless the call gives `expected`, within `tolerance` or that of the result's type.
+
+        What is `named` is passed by keyword.
+        """
+        outcome = self.called(*arguments, **named)
         array = None
         if outcome.error is None and outcome.value is not None:
             array = self.array(outcome.value)
-            if close(array, expected):
+            if close(array, expected, tolerance):
                 return
-        self.fail_if_known(arguments, outcome)
+        if array is None or not close(array, expected, NEARLY):
+            self.fail_if_known(outcome, *arguments, **named)
         self.fail_if_no_value(outcome)
-        raise CheckFailed(difference(array, expected), hint)
+        if not all(map(same, outcome.arguments, arguments)):
+            hint = "Your code also changed the array that it was given: work on a copy."
+        raise CheckFailed(difference(array, expected, tolerance), hint)
 
     def must_refuse(self, *arguments, hint=""):
         """Fail unless the call raises ValueError; an AssertionError will do, with any words."""
         outcome = self.called(*arguments)
         if isinstance(outcome.error, (ValueError, AssertionError)):
             return
-        self.fail_if_known(arguments, outcome)
+        self.fail_if_known(outcome, *arguments)
         came = f"it returned {kind(outcome.value)}"
         if outcome.error is not None:
-            came = f"it raised {_named(outcome.error)}"
+            came = f"it raised {_named(outcome.error)}{_line_of(outcome.error)}"
+            if isinstance(outcome.error, SLIPS) and not outcome.on_purpose:
+                hint = ""  # it never came to the size
         raise CheckFailed(f"this call must raise ValueError, and {came}", hint)
 
     def must_keep_its_arguments(self, *arguments, hint=""):
         """Fail if the call changes an array that it was given."""
         outcome = self.called(*arguments)
         if not all(map(same, outcome.arguments, arguments)):
-            self.fail_if_known(arguments, outcome)
+            self.fail_if_known(outcome, *arguments)
             raise CheckFailed("your code changed the array that it was given", hint)
         self.fail_if_no_value(outcome)
 
@@ -123,18 +140,18 @@ class Answer:
         """Return what the call returns; fail if it returns nothing or raises."""
         outcome = self.called(*arguments)
         if outcome.error is not None:
-            self.fail_if_known(arguments, outcome)
+            self.fail_if_known(outcome, *arguments)
         self.fail_if_no_value(outcome)
         return outcome.value
 
-    def called(self, *arguments):
+    def called(self, *arguments, **named):
         """Return the `Outcome` of a call; fail if the answer is not yet written."""
         if not callable(self.given):
             raise CheckFailed(
                 f"{self.name} must be a function: got {kind(self.given)}",
                 f"Define it with `def {self.name}(...)`, and use its name for nothing else.",
             )
-        outcome = run(self.given, arguments)
+        outcome = run(self.given, arguments, **named)
         if outcome.unwritten:
             raise NotWritten("not written yet")
         return outcome
@@ -146,9 +163,9 @@ class Answer:
         except TypeError as error:
             raise CheckFailed(str(error)) from None
 
-    def fail_if_known(self, arguments, outcome):
+    def fail_if_known(self, outcome, *arguments, **named):
         """Fail with the words of a known mistake if one gives the same outcome."""
-        known = recognise(self.name, arguments, outcome)
+        known = recognise(self.name, self.check, outcome, arguments, **named)
         if known:
             self.fail_as(known.id.removeprefix(f"{self.name}."))
 
@@ -181,5 +198,5 @@ def _named(error):
 
 def _line_of(error):
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [f.line for f in frames if f.line and not f.filename.startswith(OWN_FOLDER)]
+    lines = [f.line for f in frames if f.line and not f.filename.startswith(FOREIGN)]
     return f" (at your line `{lines[-1]:.80}`)" if lines else ""

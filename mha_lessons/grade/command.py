@@ -11,18 +11,20 @@ import mha_lessons
 
 from . import report
 from .notebook import NotGradableError, exercises
+from .report_files import REPORTS, WrongCallError, check_targets, write_reports
 from .run import grade
 from .start import write_exercises
 
 PASSED, NOT_PASSED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
-REPORTS = {"json": report.as_json, "junit": report.as_junit, "csv": report.as_csv}
-
-
-class WrongCallError(Exception):
-    """The call itself was wrong; the message is one sentence for the user."""
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_known_args(self, args=None, namespace=None):
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:  # here, the verb's own parser says how it is called
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
     def error(self, message):
         raise WrongCallError(
             f"{message[0].upper()}{message[1:]}. Run `{self.prog} --help` to see how."
@@ -67,11 +69,20 @@ def _parser():
         help="grade notebooks, or all notebooks in a folder",
         epilog="Exit status: 0 every check passed, 1 some did not, 2 the call was wrong.",
     )
-    verb.add_argument("paths", nargs="*", type=Path, default=[Path()], metavar="FILE|FOLDER")
+    verb.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        default=[Path()],
+        metavar="FILE|FOLDER",
+        help="a notebook, or a folder of them (default: the current folder)",
+    )
     for name in REPORTS:
         dash = " (- for standard output)" if name == "json" else ""
         verb.add_argument(f"--{name}", metavar="F", help=f"write a report as {name}{dash}")
-    verb.add_argument("--timeout", type=_seconds, default=10, metavar="S", help="seconds per check")
+    verb.add_argument(
+        "--timeout", type=_seconds, default=10, metavar="S", help="seconds per check (default: 10)"
+    )
     verb.set_defaults(verb=_grade)
     return parser
 
@@ -102,62 +113,39 @@ def _start(options):
 
 
 def _grade(options):
-    reports = {name: getattr(options, name) for name in REPORTS if getattr(options, name)}
-    _check_targets(reports)
+    reports = {name: getattr(options, name) for name in REPORTS}
+    reports = {name: target for name, target in reports.items() if target is not None}
+    check_targets(reports)
     files = _files(options.paths)
-    alone = options.paths == files and len(files) == 1
+    brief = len(files) > 1
     silent = reports.get("json") == "-"
     submissions = []
-    for file in files:
-        try:
-            submissions.append(grade(file, options.timeout))
-        except NotGradableError as error:
-            if alone:
-                raise
-            submissions.append(report.Submission.unreadable(file, str(error)))
-        if not silent:
-            print(_table(submissions[-1], brief=len(files) > 1), flush=True)
-    for name, target in reports.items():
-        _write_report(target, REPORTS[name](submissions))
+    try:
+        for file in files:
+            alone = options.paths == files and not brief
+            submissions.append(_submission(file, options.timeout, alone))
+            if not silent:
+                print(_table(submissions[-1], brief), flush=True)
+    finally:  # also when the user, or who reads our output, has enough
+        if submissions:
+            write_reports(reports, submissions)
     if not silent:
         print(_next(submissions), flush=True)
     return PASSED if all(s.complete for s in submissions) else NOT_PASSED
 
 
-def _check_targets(reports):
-    for name, target in reports.items():
-        path = Path(target)
-        if list(reports.values()).count(target) > 1:
-            raise WrongCallError(
-                f"Each report needs a file of its own: got {target} twice. Use two names."
-            )
-        if target == "-" and name == "json":
-            continue
-        if target == "-":
-            raise WrongCallError(
-                f"Only --json can go to standard output: got --{name} -. Name a file."
-            )
-        if path.suffix == ".ipynb":
-            raise WrongCallError(
-                f"A report must not replace a notebook: got {target}. Use another name."
-            )
-        if path.is_dir() or not path.parent.is_dir():
-            raise WrongCallError(
-                f"A report must be a file in a folder that exists: got {target}. "
-                "Make the folder first, or use another name."
-            )
-
-
-def _write_report(target, text):
-    if target == "-":
-        sys.stdout.write(text)
-        return
+def _submission(file, timeout, alone):
+    """Grade one file; whatever happens, the others must be graded too."""
     try:
-        Path(target).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise WrongCallError(
-            f"The report {target} cannot be written ({error.strerror}). Use another name."
-        ) from None
+        return grade(file, timeout)
+    except NotGradableError as error:
+        if alone:
+            raise
+        reason = str(error)
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        reason = f"the grader failed, and that is no fault of yours. Please report this: {said}"
+    return report.Submission.unreadable(file, reason)
 
 
 def _files(paths):

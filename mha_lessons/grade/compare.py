@@ -19,10 +19,11 @@ def as_array(value):
     except Exception:  # whatever the learner's object does when it is asked for its numbers
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"the result must be an array of numbers: got {kind(value)}. "
-            "Return one array in which all rows have the same length."
-        )
+        advice = "Return one array of numbers."
+        nested = (list, tuple, np.ndarray)
+        if isinstance(value, (list, tuple)) and any(isinstance(part, nested) for part in value):
+            advice = "Return one array in which all rows have the same length."
+        raise TypeError(f"the result must be an array of numbers: got {kind(value)}. {advice}")
     return array
 
 
@@ -36,15 +37,24 @@ def _without_tensors(value):
     return value
 
 
-def close(got, expected):
-    """Tell whether two arrays agree in shape and, within the tolerance of `got`, in value."""
+def tolerance_of(array):
+    """Return the tolerance that suits the type of `array`."""
+    return TOLERANCE.get(str(array.dtype), 1e-9)
+
+
+def close(got, expected, tolerance=None):
+    """Tell whether two arrays agree in shape and, within `tolerance`, in value.
+
+    Without one, it is that of the type of `got`.
+    """
     expected = np.asarray(expected)
-    if got.shape != expected.shape:
-        return False
-    tolerance = TOLERANCE.get(str(got.dtype), 1e-9)
-    return np.allclose(
-        got.astype(float), expected.astype(float), rtol=tolerance, atol=tolerance, equal_nan=True
-    )
+    return got.shape == expected.shape and bool(_near(got, expected, tolerance).all())
+
+
+def _near(got, expected, tolerance):
+    tolerance = tolerance_of(got) if tolerance is None else tolerance
+    pair = got.astype(float), expected.astype(float)
+    return np.isclose(*pair, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
 def same(first, second):
@@ -62,22 +72,34 @@ def kind(value):
     shape = getattr(value, "shape", None)
     name = type(value).__name__
     if shape is not None:
-        return f"{name} of shape {tuple(shape)}"
+        dtype = getattr(value, "dtype", None)
+        of = "" if dtype is None or getattr(dtype, "kind", "f") in "biuf" else f" of {dtype}"
+        return f"{name} of shape {tuple(shape)}{of}"
     if isinstance(value, (list, tuple)):
-        return f"a {name} of {len(value)}"
+        elements = {type(part).__name__ for part in value}
+        of = f" {elements.pop()}" if len(elements) == 1 else ""
+        return f"a {name} of {len(value)}{of}"
     return f"{name} {value!r:.60}" if isinstance(value, (bool, int, float, str)) else name
 
 
-def difference(got, expected):
+def difference(got, expected, tolerance=None):
     """Say in one sentence how the array `got` differs from `expected`."""
     expected = np.asarray(expected)
     if got.shape != expected.shape:
         return f"the shape is {got.shape}, and should be {expected.shape}"
-    if np.isnan(got.astype(float)).any():
-        return f"{np.isnan(got).sum()} of {got.size} values are nan"
-    wrong = ~np.isclose(got.astype(float), expected.astype(float), rtol=1e-9, atol=1e-9)
+    missing = np.isnan(got.astype(float)).sum()
+    if missing:
+        return f"{missing} of {got.size} values are nan"
+    wrong = ~_near(got, expected, tolerance)
     first = tuple(int(i) for i in np.argwhere(wrong)[0])
     where = "the result"
     if first:
         where = f"{wrong.sum()} of {wrong.size} values differ; the first, at {first},"
-    return f"{where} is {got[first]:.6g}, and should be {expected[first]:.6g}"
+    return f"{where} is {_value(got[first], expected)}, and should be {_value(expected[first])}"
+
+
+def _value(number, expected=None):
+    truth = number if expected is None else expected
+    if truth.dtype == bool and number in (0, 1):
+        return str(bool(number))
+    return f"{number:.6g}"

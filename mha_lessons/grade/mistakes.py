@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from .call import run
-from .compare import same
+from .compare import as_array, same
 
 BANK = {}
 
@@ -52,12 +54,25 @@ def mistake(answer, check, says, hint):
     return keep
 
 
-def recognise(answer, arguments, outcome):
-    """Find the known mistake that gives the same `outcome` on the same `arguments`, or None."""
-    for known in BANK.values():
-        if known.answer == answer and _alike(run(known.wrong, arguments), outcome):
-            return known
-    return None
+def recognise(answer, check, outcome, arguments, **named):
+    """Find the known mistake that gives the same `outcome` on the same arguments, or None.
+
+    A mistake that another check is there for is named only when the outcome is telling: an error,
+    or a few truth values, come from many causes.
+    """
+    known = [row for row in BANK.values() if row.answer == answer]
+    candidates = [row for row in known if row.check == check]
+    if outcome.error is None and not _is_true_or_false(outcome.value):
+        candidates += [row for row in known if row.check != check]
+    alike = (row for row in candidates if _alike(run(row.wrong, arguments, **named), outcome))
+    return next(alike, None)
+
+
+def _is_true_or_false(value):
+    try:
+        return bool(np.isin(as_array(value), (0, 1)).all())
+    except TypeError:
+        return True
 
 
 def _alike(known, outcome):
@@ -65,7 +80,10 @@ def _alike(known, outcome):
         return False
     if known.error is None or outcome.error is None:
         return known.error is outcome.error and same(known.value, outcome.value)
-    # Everybody words an error of their own differently; NumPy always says the same.
+    # Everybody words an error of their own differently; NumPy always says the same. Python words a
+    # division by zero by its operation.
     return type(known.error) is type(outcome.error) and (
-        str(known.error) == str(outcome.error) or (known.on_purpose and outcome.on_purpose)
+        str(known.error) == str(outcome.error)
+        or (known.on_purpose and outcome.on_purpose)
+        or isinstance(known.error, ZeroDivisionError)
     )

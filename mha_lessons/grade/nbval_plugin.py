@@ -2,6 +2,7 @@
 
 nbval waits its full timeout for a kernel that is dead, lets an endless print fill the memory, takes
 orders from comments in the cells, and reports to a human. Here each cell becomes one line of JSON.
+`worker` starts pytest with this plugin.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from .splice import ANSWER
 PRINTED_AT_MOST = 2_000_000  # characters per cell
 AFTER_A_TIMEOUT = 1.0  # seconds: an answer that hangs once may hang in every check
 MEMORY, FILE_SIZE = 8 << 30, 64 << 20  # bytes
+verdicts = None  # the open file that the worker gives us
 
 
 class KernelDiedError(Exception):
@@ -81,16 +83,10 @@ class Kernel(RunningKernel):
         return message
 
 
-def pytest_addoption(parser):
-    """Add the option that names the file of verdicts."""
-    parser.addoption("--mha-verdicts", help="write one line of JSON per cell to this file")
-
-
-def pytest_configure(config):
+def pytest_configure():
     """Set the limits of this process and of the kernel, and watch the kernel."""
     limit_resources()
     nbval.plugin.RunningKernel = Kernel
-    config.mha_verdicts = open(config.getoption("--mha-verdicts"), "a", encoding="utf-8")
 
 
 def limit_resources():
@@ -110,11 +106,6 @@ def limit_resources():
             resource.setrlimit(kind, (limit, hard))
 
 
-def pytest_unconfigure(config):
-    """Close the file of verdicts."""
-    config.mha_verdicts.close()
-
-
 def pytest_collection_modifyitems(items):
     """Forget what the learner's comments asked nbval to do."""
     for item in items:
@@ -122,10 +113,10 @@ def pytest_collection_modifyitems(items):
         item.options["check"] = True
 
 
-def write(config, **line):
+def write(**line):
     """Write one line, at once: what is known stays known when this process is killed."""
-    config.mha_verdicts.write(json.dumps(line) + "\n")
-    config.mha_verdicts.flush()
+    verdicts.write(json.dumps(line) + "\n")
+    verdicts.flush()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -145,7 +136,7 @@ def pytest_runtest_setup(item):
 def pytest_runtest_call(item):
     """Write down the kernel's process, which has a group of its own, before it can hang."""
     if item.cell_num == 0:
-        write(item.config, kernel=item.parent.kernel.km.provisioner.pid)
+        write(kernel=item.parent.kernel.km.provisioner.pid)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -154,7 +145,7 @@ def pytest_runtest_makereport(item, call):
     report = yield
     if call.when == "call" or (call.when == "setup" and call.excinfo):
         verdict = _verdict(item, call)
-        write(item.config, cell=item.cell["id"], seconds=round(call.duration, 3), **verdict)
+        write(cell=item.cell["id"], seconds=round(call.duration, 3), **verdict)
     return report
 
 
@@ -162,8 +153,9 @@ def _verdict(item, call):
     error = call.excinfo and call.excinfo.value
     if isinstance(error, KernelDiedError):
         return _said("crash", "the Python process ended while this cell ran")
-    if isinstance(error, TooMuchPrintedError):
-        return _said("crash", "this cell was stopped: it printed without end")
+    too_much = item.parent.timed_out and item.parent.kernel.printed > PRINTED_AT_MOST
+    if too_much or isinstance(error, TooMuchPrintedError):
+        return _said("crash", "this cell was stopped: it printed too much, or without end")
     if item.parent.timed_out:
         limit = item.config.option.nbval_cell_timeout
         return _said("timeout", f"stopped after {limit:g} s: is there a loop that never ends?")
@@ -171,7 +163,7 @@ def _verdict(item, call):
         return _said("pass")
     raised = [output for output in item.test_outputs or [] if output.output_type == "error"]
     if raised:
-        return _from_error(raised[-1])
+        return _from_error(raised[-1], item.cell.source)
     if isinstance(error, nbval.plugin.NbCellError):
         return _said("fail", "the check did not print its line, and nothing else")
     if call.when == "setup":
@@ -179,10 +171,14 @@ def _verdict(item, call):
     return _said("not run", "the Python process ended in an earlier cell")
 
 
-def _from_error(output):
+def _from_error(output, source):
     if output.ename not in ("CheckFailed", "NotWritten"):
-        words = " ".join(f"{output.ename}: {output.evalue}".split())
-        return _said("fail", re.sub(r"\(\d+\.py, line", "(line", words)[:300])
+        words = ": ".join(filter(None, (output.ename, output.evalue)))
+        if output.ename == "KeyboardInterrupt":
+            words = "your code was interrupted, or raised KeyboardInterrupt"
+        elif "incomplete input" in words:
+            words = _what_is_incomplete(source) or words
+        return _said("fail", re.sub(r"\(\d+\.py, line", "(line", words))
     # The lines of `CheckFailed.__str__`.
     lines = dict(line.partition(": ")[::2] for line in output.evalue.splitlines())
     message = lines.get("not yet", "").partition(": ")[2]
@@ -190,5 +186,17 @@ def _from_error(output):
     return _said(status, message, lines.get("hint", ""), lines.get("mistake"))
 
 
+def _what_is_incomplete(source):
+    """Say it in the words of Python, which knows what was not closed; IPython does not."""
+    try:
+        compile(source, "", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        # Not the words on a magic, which only IPython knows.
+        return error.msg != "invalid syntax" and f"SyntaxError: {error.msg} (line {error.lineno})"
+    except ValueError:  # a character that no source may have
+        return None
+
+
 def _said(status, message="", hint="", mistake=None):
-    return {"status": status, "message": message, "hint": hint, "mistake": mistake}
+    message = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+    return {"status": status, "message": message[:300], "hint": hint, "mistake": mistake}

@@ -5,6 +5,7 @@ files that can still be graded.
 """
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,12 +59,16 @@ def read(path):
     """
     name = Path(path).name
     try:
+        if not os.path.isfile(path) and os.path.exists(path):  # a FIFO has no end
+            raise NotGradableError(
+                f"{name} cannot be read: it is a folder or a device. Check the path."
+            )
         text = Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise NotGradableError(f"{name} cannot be read: {reason}. Check the path.") from None
     except UnicodeDecodeError:
-        raise NotGradableError(
+        raise _other_file(name) or NotGradableError(
             f"A notebook must be UTF-8 text, and {name} is not. Save it again in Jupyter."
         ) from None
     try:
@@ -75,15 +80,21 @@ def read(path):
                 "or take your copy back from git."
             ) from None
         line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise NotGradableError(
+        raise _other_file(name) or NotGradableError(
             f"A notebook must be JSON, and {name} is broken{line}. Open it in Jupyter and save it "
             "again, or take back an earlier copy."
         ) from None
     except TypeError:
-        raise NotGradableError(
+        raise _other_file(name) or NotGradableError(
             f"{name} is JSON, but not a notebook: it has no list of cells. "
             "Give a file that Jupyter saved."
         ) from None
+
+
+def _other_file(name):
+    if name.endswith(".ipynb"):
+        return None
+    return NotGradableError(f"{name} is no notebook. Give a file whose name ends in .ipynb.")
 
 
 def parse(content):

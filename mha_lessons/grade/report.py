@@ -7,6 +7,7 @@ import textwrap
 from dataclasses import asdict, dataclass, field, fields
 from xml.etree import ElementTree
 
+STATUSES = ("pass", "fail", "todo", "blocked", "timeout", "crash", "not run")
 COLOURS = {"pass": "32", "fail": "31", "todo": "33"}
 
 
@@ -17,7 +18,8 @@ class Row:
     Attributes
     ----------
     check : str
-    status : {'pass', 'fail', 'todo', 'blocked', 'timeout', 'crash', 'not run'}
+    status : str
+        One of `STATUSES`.
     message, hint : str
     mistake : str or None
         The id of the known mistake.
@@ -124,15 +126,15 @@ def as_text(submission, width=80, colour=False, brief=False):
     s = submission
     lines = [f"{s.exercise or 'not graded'}: {s.passed} of {len(s.rows)} checks passed ({s.file})"]
     longest = max((len(row.check) for row in s.rows), default=0)
-    for row in s.rows:
+    for checks, row in _together(s.rows):
         if row.status == "todo" or (brief and row.status == "pass"):
             continue
         status = _status(row.status, colour)
         lines.append(f"  {status} {row.check:<{longest}}  {row.message}".rstrip())
         # A long message goes under the check's name, whole.
-        if len(row.message) > max(20, width - longest - 13):
-            lines[-1] = f"  {status} {row.check}"
-            lines += _wrapped(row.message, width)
+        if len(checks) > 1 or len(row.message) > max(20, width - longest - 13):
+            first, *more = _wrapped(", ".join(checks), width)
+            lines[-1:] = [f"  {status} {first.strip()}", *more, *_wrapped(row.message, width)]
         if row.hint:
             lines += _wrapped(f"hint: {row.hint}", width)
     todo = ", ".join(row.check for row in s.rows if row.status == "todo")
@@ -141,6 +143,21 @@ def as_text(submission, width=80, colour=False, brief=False):
         lines += [f"  {_status('todo', colour)} {first.strip()}", *more]
     lines += [line for note in s.notes for line in _wrapped(f"note: {note}", width, " " * 2)]
     return "\n".join(lines) + "\n"
+
+
+def _together(rows):
+    """Return (names of checks, row), one for neighbours with the same words."""
+    found = []
+    for row in rows:
+        if found and row.message and _words(found[-1][1]) == _words(row):
+            found[-1][0].append(row.check)
+        else:
+            found.append(([row.check], row))
+    return found
+
+
+def _words(row):
+    return row.status, row.message, row.hint
 
 
 def _status(status, colour):

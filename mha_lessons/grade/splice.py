@@ -1,16 +1,16 @@
 """Take the learner's answers over into a pristine reference notebook.
 
 Nothing else of the learner's is run: not the checks, which may be missing or changed, and not the
-stored outputs, tags or kernel. Imports, functions, classes and constants from other cells come
-along, since answers may use them.
+stored outputs, tags or kernel. What answers may need from other cells, `companions` finds.
 """
 
-import ast
 import re
 
+from .companions import names_in, without_effects
 from .notebook import parse
 
 ANSWER = "mha_answer"  # in the metadata of a spliced notebook
+COMPANION = "companion"  # begins the ids of the cells that come along
 CHECK = re.compile(r"check\.(\w+)\((\w+)\)")
 IMPORT = re.compile(r"^from (mha_lessons\.grade\.exercises) import (\w+) as check$", re.M)
 
@@ -87,43 +87,32 @@ def _find(notebook, content):
     return found, missing, notes
 
 
+def names_elsewhere(notebook, content):
+    """Return the names that the learner's own cells define; not all of them come along."""
+    found, _, _ = _find(notebook, content)
+    return {name for cell in _own(notebook, content, found) for name in names_in(cell.source)}
+
+
+def _own(notebook, content, found):
+    """Return the learner's own cells: neither the exercise's cells nor answers."""
+    known = {cell.source.strip() for cell in parse(content).code}
+    known |= {source.strip() for source in found.values()}
+    return [cell for cell in notebook.code if cell.source.strip() not in known and not cell.answer]
+
+
 def _companions(notebook, content, found):
-    """Make one cell of each of the learner's own cells, with what has no side effects."""
-    known = {cell.source.strip() for cell in parse(content).code} | set(found.values())
-    cells = []
-    for cell in notebook.code:
-        if cell.source in known or cell.source.strip() in known or cell.answer:
-            continue
-        source = _without_effects(cell.source)
-        if source:
-            cells.append(
-                {
-                    "cell_type": "code",
-                    "id": f"companion-{len(cells)}",
-                    "metadata": {},
-                    "execution_count": None,
-                    "outputs": [],
-                    "source": source,
-                }
-            )
-    return cells
-
-
-def _without_effects(source):
-    lines = [line for line in source.split("\n") if not line.lstrip().startswith(("%", "!"))]
-    try:
-        statements = ast.parse("\n".join(lines)).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    return "\n".join(ast.unparse(s) for s in statements if _is_harmless(s))
-
-
-def _is_harmless(statement):
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-        try:
-            ast.literal_eval(statement.value)
-        except (ValueError, TypeError):
-            return False
-        return True
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return isinstance(statement, kinds)
+    """Make cells of what comes along from the learner's own cells."""
+    sources = [
+        source for cell in _own(notebook, content, found) for source in without_effects(cell.source)
+    ]
+    return [
+        {
+            "cell_type": "code",
+            "id": f"{COMPANION}-{number}",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": source,
+        }
+        for number, source in enumerate(sources)
+    ]

@@ -60,11 +60,38 @@ def rows_dealt(heads, W_O):
 
 @wrong(
     ZERO,
-    "one token decides, and the others are not looked at",
+    "the first token decides, and the others are not looked at",
     "A head can be removed only if it adds nothing for every token.",
 )
 def first_token_only(heads, W_O):
     return _zero(contributions(heads, W_O)[:, :1])
+
+
+@wrong(
+    ZERO,
+    "the last token decides, and the others are not looked at",
+    "A head can be removed only if it adds nothing for every token.",
+)
+def last_token_only(heads, W_O):
+    return _zero(contributions(heads, W_O)[:, -1:])
+
+
+@wrong(
+    ZERO,
+    "one zero is enough, and all numbers of the term must be zero",
+    "Use all, not any.",
+)
+def one_zero_is_enough(heads, W_O):
+    return np.any(np.abs(contributions(heads, W_O)) < 1e-9, axis=(1, 2))
+
+
+@wrong(
+    ZERO,
+    "there is one value for each token of a head, and one for each head is asked for",
+    "A head can be removed only if it adds nothing for every token: use all over the tokens too.",
+)
+def one_for_each_token(heads, W_O):
+    return _zero(contributions(heads, W_O), axis=2)
 
 
 @wrong(
@@ -97,7 +124,7 @@ def factors_only(heads, W_O):
 @wrong(
     CANCELLED,
     "the product is compared with exactly zero, and rounding leaves a little",
-    "Compare with a small tolerance: np.allclose(..., 0).",
+    "Compare with a small tolerance: np.allclose(..., 0, atol=1e-9).",
 )
 def exactly_zero(heads, W_O):
     return np.all(contributions(heads, W_O) == 0, axis=(1, 2))
@@ -144,6 +171,48 @@ def never_put_back(heads, W_O):
 
 
 @wrong(
+    ZERO,
+    "the heads are set to zero one after the other, and never put back",
+    "Put head i back before you remove the next one, or work on a copy: heads.copy().",
+)
+def zeroed_and_never_put_back(heads, W_O):
+    full, removable = np.concatenate(heads, axis=-1) @ W_O, []
+    for i in range(len(heads)):
+        heads[i] = 0
+        rest = np.concatenate(heads, axis=-1) @ W_O
+        removable.append(np.allclose(rest, full, rtol=0, atol=1e-9))
+    return removable
+
+
+@wrong(
+    ALONE,
+    "negative numbers are taken for small ones",
+    "Take the absolute value first: np.abs(...).max().",
+)
+def sign_forgotten(heads, W_O):
+    return contributions(heads, W_O).max(axis=(1, 2)) < 1e-9
+
+
+@wrong(
+    ALONE,
+    "a term that is the same for every token is taken for zero",
+    "Compare the term with zero, not its tokens with each other.",
+)
+def same_for_every_token(heads, W_O):
+    return np.ptp(contributions(heads, W_O), axis=1).max(axis=1) < 1e-9
+
+
+# Before the next one, which gives the same where this one is caught.
+@wrong(
+    SMALL,
+    "numbers up to 1e-8 are taken for zero, and the limit is 1e-9",
+    "np.allclose allows 1e-8 unless you say otherwise: set atol=1e-9.",
+)
+def default_tolerance(heads, W_O):
+    return [np.allclose(part, 0) for part in contributions(heads, W_O)]
+
+
+@wrong(
     SMALL,
     "a small contribution is taken for none",
     "Use a tolerance for rounding only, such as 1e-9.",
@@ -160,6 +229,17 @@ def small_is_nothing(heads, W_O):
 def small_beside_the_others(heads, W_O):
     size = np.abs(contributions(heads, W_O)).max(axis=(1, 2))
     return size < 1e-2 * size.max()
+
+
+@wrong(
+    SMALL,
+    "a difference counts only when it is large compared with the output",
+    "np.allclose allows 1e-5 of the output too: set rtol=0 and atol=1e-9.",
+)
+def relative_to_the_output(heads, W_O):
+    parts = contributions(heads, W_O)
+    full = parts.sum(axis=0)
+    return [np.allclose(full - part, full) for part in parts]
 
 
 @wrong(

@@ -180,10 +180,10 @@ def none_for_uneven(d_model, num_heads, bias=False):
 
 @wrong(
     UNEVEN,
-    "only the remainder is tested, and there is none for num_heads = 0",
-    "Test num_heads < 1 first, then the remainder; raise ValueError for both.",
+    "num_heads = 0 is not tested: the division by it fails",
+    "Test num_heads < 1 before you divide, and raise ValueError.",
 )
-def remainder_only(d_model, num_heads, bias=False):
+def zero_not_tested(d_model, num_heads, bias=False):
     if d_model % num_heads:
         raise ValueError("num_heads must divide d_model")
     return 4 * d_model * (d_model + bias)

@@ -109,13 +109,29 @@ def always_three(x, num_heads):
 
 @wrong(
     VALUES,
-    "sizes that fit are refused: the remainder is the wrong way round",
-    "Test d_model % num_heads, not num_heads % d_model.",
+    "sizes that fit are refused",
+    "3 heads can share 21 columns, and 21 % 3 is 0: refuse where d_model % num_heads is not 0.",
 )
-def remainder_reversed(x, num_heads):
-    if num_heads % x.shape[-1]:
-        raise ValueError("num_heads must divide d_model")
-    return right(x, num_heads)
+def fitting_sizes_refused(x, num_heads):
+    raise ValueError("num_heads must divide d_model")
+
+
+@wrong(
+    VALUES,
+    "the numbers are rounded to 16 bits",
+    "Keep the type of x: move its numbers, and compute nothing.",
+)
+def rounded(x, num_heads):
+    return right(x.astype("float16").astype(float), num_heads)
+
+
+@wrong(
+    VALUES,
+    "the numbers are cut to whole ones",
+    "Keep the type of x: move its numbers, and compute nothing.",
+)
+def cut(x, num_heads):
+    return right(x.astype(int), num_heads)
 
 
 @wrong(
@@ -216,13 +232,11 @@ def type_error_for_uneven(x, num_heads):
 
 @wrong(
     NO_HEADS,
-    "only the remainder is tested, and there is none for num_heads = 0",
-    "Test num_heads < 1 first, then the remainder; raise ValueError for both.",
+    "num_heads = 0 is not tested: the division by it fails",
+    "Test num_heads < 1 before you divide, and raise ValueError.",
 )
-def remainder_only(x, num_heads):
-    if x.shape[-1] % num_heads:
-        raise ValueError("num_heads must divide d_model")
-    return right(x, num_heads)
+def zero_not_tested(x, num_heads):
+    return x.reshape(*x.shape[:-1], num_heads, x.shape[-1] // num_heads).swapaxes(-2, -3)
 
 
 @wrong(

@@ -9,8 +9,12 @@ SIZES = [(5, 3, 7), (2, 5, 11), (11, 1, 5)]
 
 
 def numbers(*shape):
-    """Make an array of distinct numbers: any two entries that change places are seen."""
-    return np.random.default_rng(seed=len(shape)).permutation(np.prod(shape)).reshape(shape) / 8
+    """Make an array of distinct numbers: any two entries that change places are seen.
+
+    float32 holds them all, and float16 would round them.
+    """
+    whole = np.random.default_rng(seed=len(shape)).permutation(np.prod(shape)).reshape(shape)
+    return whole + 1 / 1024
 
 
 def by_slices(x, num_heads):
@@ -25,8 +29,11 @@ def split_heads_values(answer):
     """Head i is columns i*d_k to (i+1)*d_k of every token."""
     for T, num_heads, d_k in SIZES:
         x = numbers(T, num_heads * d_k)
-        hint = "Reshape to (..., T, num_heads, d_k), then swap the axes of T and num_heads."
-        answer.must_equal(by_slices(x, num_heads), x, num_heads, hint=hint)
+        hint = (
+            "Every number of x arrives once, unchanged: reshape to (..., T, num_heads, d_k), then "
+            "swap the axes of T and num_heads."
+        )
+        answer.must_equal(by_slices(x, num_heads), x, num_heads, hint=hint, tolerance=0)
 
 
 @check("split_heads")
@@ -34,8 +41,11 @@ def split_heads_batch(answer):
     """Leading axes, any number of them, stay in front."""
     for batch in [(2,), (2, 13)]:
         x = numbers(*batch, 5, 3 * 7)
-        hint = "Keep all leading axes: count from the end, x.shape[-1] and swapaxes(-2, -3)."
-        answer.must_equal(by_slices(x, 3), x, 3, hint=hint)
+        hint = (
+            "Every number of x arrives once, unchanged, and all leading axes stay: count axes from "
+            "the end, x.shape[-1] and swapaxes(-2, -3)."
+        )
+        answer.must_equal(by_slices(x, 3), x, 3, hint=hint, tolerance=0)
 
 
 @check("split_heads")
@@ -75,7 +85,7 @@ def parameter_count_bias(answer):
     """A bias is one number per output feature; without it, none is counted."""
     for d_model, num_heads in [(35, 5), (21, 7)]:
         hint = "Each of the four projections has a bias vector of d_model numbers."
-        answer.must_equal(4 * d_model**2 + 4 * d_model, d_model, num_heads, True, hint=hint)
+        answer.must_equal(4 * d_model**2 + 4 * d_model, d_model, num_heads, bias=True, hint=hint)
 
 
 @check("parameter_count")

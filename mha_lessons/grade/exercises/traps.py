@@ -5,7 +5,7 @@ import numpy as np
 from mha_lessons.vectorized import attention_weights
 
 from ..checks import CheckFailed, NotWritten, check
-from ..compare import TOLERANCE, kind
+from ..compare import kind
 from ..quiz import TRAPS, group_of
 
 # (T, d), all different: sizes that are equal hide swapped axes.
@@ -28,7 +28,8 @@ def twins(answer, T, d):
         raise CheckFailed("an array is empty", f"Make arrays of shape ({T}, {d}).")
     if not all(np.isfinite(array).all() for array in arrays):
         answer.fail_as("infinite_values")
-    tolerance = max(TOLERANCE.get(str(array.dtype), 1e-9) for array in arrays)
+    # Equal Q and K give equal weights in any type; float32 leaves room for another way there.
+    tolerance = 1e-5 if any(arrays[i].dtype == np.float32 for i in (0, 1, 3, 4)) else 1e-9
     Q1, K1, V1, Q2, K2, V2 = (array.astype(float) for array in arrays)
     return (Q1, K1, V1), (Q2, K2, V2), tolerance
 
@@ -109,13 +110,13 @@ def must_report(answer, heads, W_O, removable, hint):
 @check("head_report")
 def head_report_zeros(answer):
     """A head that is zero, or whose rows of W_O are, adds nothing."""
-    heads, W_O = layer()
-    heads[3] = 0
-    heads[2, 0] = 0  # one token is not all of them
+    heads, W_O = layer(num_heads=7, T=5)
+    heads[[0, 4]] = 0
+    heads[2, :-1], heads[3, 1:] = 0, 0  # the last token counts, and so does the first
     W_O[1 * 3 : 2 * 3] = 0
-    W_O[0::5] = 0  # these rows belong to three heads
+    W_O[5::7] = 0  # these rows belong to three heads
     hint = "The output is the sum of head_i @ W_O[i*d_v : (i+1)*d_v]. Which terms are zero?"
-    must_report(answer, heads, W_O, [1, 3], hint)
+    must_report(answer, heads, W_O, [0, 1, 4], hint)
 
 
 @check("head_report")
@@ -143,6 +144,10 @@ def head_report_one_at_a_time(answer):
     heads, W_O = layer()
     heads[1] -= heads[1].mean(axis=0)  # the sum over the tokens is zero
     must_report(answer, heads, W_O, [], "Look at every token and every feature, not at a sum.")
+    heads, W_O = layer()
+    heads[2] = heads[2, :1]  # the same for every token
+    heads[3], W_O[3 * 3 : 4 * 3] = np.abs(heads[3]), -np.abs(W_O[3 * 3 : 4 * 3])  # all negative
+    must_report(answer, heads, W_O, [], "A term counts when one of its numbers is not zero.")
 
 
 @check("head_report")
@@ -154,6 +159,12 @@ def head_report_small_is_not_zero(answer):
     must_report(answer, heads * 1e-4, W_O, [1], hint)
     heads[2] *= 1e-3
     must_report(answer, heads * 100, W_O, [1], hint)
+    heads, W_O = layer()
+    heads[1] = 0
+    heads[[2, 4]] *= 3e-8  # the output is far larger, but for its first feature:
+    W_O[: 4 * 3, 0] = 0
+    heads[3] *= 8e-9 / np.abs(heads[3] @ W_O[3 * 3 : 4 * 3]).max()  # the largest number: 8e-9
+    must_report(answer, heads, W_O, [1], hint)
 
 
 @check("head_report")
@@ -161,6 +172,16 @@ def head_report_keeps_its_input(answer):
     """The caller's heads and W_O stay as they were."""
     hint = "Removing a head must not overwrite it: work on a copy."
     answer.must_keep_its_arguments(*layer(), hint=hint)
+
+
+def _fail_on_other_keys(choices, trap):
+    others = [key for key in dict.keys(choices) if type(key) is not str or key not in TRAPS]
+    if others:
+        found = ", ".join(f'"{key}"' if type(key) is str else kind(key) for key in others[:3])
+        raise CheckFailed(
+            f'there is no key "{trap.id}": found {found}{", ..." * (len(others) > 3)}',
+            f'Keep the keys as they were: "{trap.id}": "a".',
+        )
 
 
 def _check_of(trap):
@@ -171,13 +192,15 @@ def _check_of(trap):
                 f"{answer.name} must be a dictionary: got {kind(choices)}",
                 f'Write {answer.name} = {{"{trap.id}": "a", ...}}.',
             )
-        choice = choices.get(trap.id)
+        choice = dict.get(choices, trap.id)
         if choice is None:
+            _fail_on_other_keys(choices, trap)
             raise NotWritten("not answered yet")
-        letter = choice.strip().lower() if isinstance(choice, str) else choice
+        # A real str: the == of another type may say anything.
+        letter = choice.strip().lower() if type(choice) is str else None
         if letter == trap.right:
             return
-        if letter not in tuple(trap.explanations):
+        if letter not in trap.explanations:
             raise CheckFailed(
                 f"the answer must be one of {', '.join(trap.choices)}: got {kind(choice)}",
                 f'Write one letter, such as "{trap.id}": "a".',

@@ -1,0 +1,164 @@
+"""Start the worker in a fresh folder, read its verdicts, and end everything that it started.
+
+The answers are somebody else's code, with the rights of this user. They cannot write the verdicts
+by accident, nor by the ways that are open to every program. A program of the same user can look
+for the worker's open files in /proc, or patch the checks in its own process; nothing here stops
+that. A real border is another user or a container.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from .report import STATUSES
+
+PACKAGE_HOME = Path(__file__).resolve().parent.parent.parent
+TEXT = {"status", "message", "hint"}
+
+
+def run(content, timeout, beside):
+    """Run the notebook `content` with nbval.
+
+    `beside` is the learner's folder, which must not be on the path: a file named numpy.py there
+    would take NumPy's place.
+
+    Returns
+    -------
+    verdicts : dict or None
+        Cell id to the verdict on that cell; None when the notebook's process did not start.
+    log : str
+        The last line that the run itself wrote.
+    """
+    # Far beyond what the limits per cell can add up to; the plugin stops earlier.
+    limit = 60 + 3 * timeout + 3 * len(content["cells"])
+    with tempfile.TemporaryDirectory(prefix="mha-", ignore_cleanup_errors=True) as folder:
+        folder = Path(folder).resolve()
+        (folder / "tmp").mkdir()
+        (folder / "graded.ipynb").write_text(json.dumps(content), encoding="utf-8")
+        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        with open(folder / "log", "wb") as log:
+            process = subprocess.Popen(
+                _command(timeout),
+                cwd=folder,
+                env=_environment(folder, beside),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        written = b""
+        try:
+            written, _ = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired as error:
+            written = error.output or b""
+        finally:
+            kernel, verdicts = read(written, {cell["id"] for cell in content["cells"]})
+            _end(process, kernel, folder)
+        words = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
+    last = [line.strip() for line in words if line.strip()][-1:]
+    return (verdicts if kernel else None), "".join(last)
+
+
+def read(written, cells):
+    """Read what the worker wrote: the kernel's process, then a verdict on each cell.
+
+    What is not exactly that is left out, and the first verdict on a cell counts.
+
+    Returns
+    -------
+    kernel : int or None
+    verdicts : dict
+        Id of one of `cells` to the fields of its row.
+    """
+    kernel, verdicts = None, {}
+    for number, text in enumerate(written.split(b"\n")):
+        try:
+            line = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if number == 0:  # before any answer ran
+            kernel = _kernel(line)
+        elif _is_verdict(line) and line["cell"] in cells:
+            verdicts.setdefault(line.pop("cell"), line)
+    return kernel, verdicts
+
+
+def _kernel(line):
+    found = line.get("kernel") if isinstance(line, dict) else None
+    return found if type(found) is int and found > 1 else None
+
+
+def _is_verdict(line):
+    return (
+        isinstance(line, dict)
+        and set(line) == {"cell", "seconds", "mistake", *TEXT}
+        and all(isinstance(line[name], str) for name in ("cell", *TEXT))
+        and line["status"] in STATUSES
+        and isinstance(line["mistake"], str | None)
+        and type(line["seconds"]) in (int, float)
+        and 0 <= line["seconds"] < 1e6
+    )
+
+
+def _command(timeout):
+    options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={timeout}", "--color=no"]
+    plugins = ["-pno:cacheprovider", "-pnbval.plugin"]
+    # -P: the answers can write into this folder, and must not be imported from there.
+    worker = [sys.executable, "-P", "-m", "mha_lessons.grade.worker"]
+    return [*worker, "--capture=no", *plugins, *options, "graded.ipynb"]
+
+
+def _environment(folder, beside):
+    left_out = ("PYTHONSTARTUP", "PYTHONWARNINGS", "PYTEST", "JUPYTER", "IPYTHON")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+    path = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(p)]
+    path = [p for p in path if Path(p).resolve() != beside]
+    if PACKAGE_HOME.name not in ("site-packages", "dist-packages"):
+        path.append(str(PACKAGE_HOME))
+    temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(folder / "tmp"))
+    return (
+        kept
+        | temporary
+        | {
+            "PYTHONPATH": os.pathsep.join(path),
+            "PYTHONUTF8": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+            "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
+            "IPYTHONDIR": str(folder / "ipython"),
+            "MPLBACKEND": "agg",
+            "OMP_NUM_THREADS": "1",  # the arrays are small, and a class may be graded in parallel
+        }
+    )
+
+
+def _end(process, kernel, folder):
+    """End the worker, and whatever the answers started that is still there."""
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    if os.path.exists("/proc/self/environ"):
+        for _ in range(9):  # one may start another while we look
+            if not _end_all_of(folder):
+                return
+    elif kernel and hasattr(os, "killpg"):
+        with contextlib.suppress(OSError):
+            if os.getpgid(kernel) == kernel:
+                os.killpg(kernel, signal.SIGKILL)
+
+
+def _end_all_of(folder):
+    """End the processes that have the run's folder in their environment; return how many."""
+    # Every process of the run inherits it, in whatever session it is; and nobody else has it.
+    mark, found = os.fsencode(folder) + b"/", 0
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):  # another user's, or gone
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
+                os.kill(int(entry.name), signal.SIGKILL)
+                found += 1
+    return found
