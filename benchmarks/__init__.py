@@ -1,0 +1,1 @@
+"""Time the rungs against their peers, side by side: ``python -m benchmarks``."""
