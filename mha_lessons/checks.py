@@ -107,6 +107,22 @@ def same_device(device, **tensors):
             )
 
 
+def same_dtype(dtype, **arrays):
+    """Refuse inputs of another dtype than the layer's projections.
+
+    Raises
+    ------
+    TypeError
+        When the dtype of an array is not `dtype`.
+    """
+    for name, x in arrays.items():
+        if x.dtype != dtype:
+            raise TypeError(
+                f"{name} must have the dtype of the layer's projections: got {x.dtype} for "
+                f"{dtype}. Convert one of them, or run under torch.autocast."
+            )
+
+
 def attention_inputs(Q, K, V=None, *, grouped=False):
     """Refuse queries, keys and values that do not fit together.
 

@@ -297,7 +297,7 @@ class MultiHeadAttention(nn.Module):
         (..., T, d_model)
         """
         x_kv = x_q if x_kv is None else x_kv
-        checks.layer_inputs(x_q, x_kv, self.d_model)
+        self._check(x_q, x_kv)
         Q = split_heads(self.W_Q(x_q), self.num_heads)  # (..., h, T, d_k)
         K = split_heads(self.W_K(x_kv), self.num_kv_heads)  # (..., h_kv, S, d_k)
         V = split_heads(self.W_V(x_kv), self.num_kv_heads)  # (..., h_kv, S, d_v)
@@ -310,7 +310,7 @@ class MultiHeadAttention(nn.Module):
     def weights(self, x_q, x_kv=None, mask=None, *, causal=False):
         """Return the attention weights of every head, (..., num_heads, T, S), without dropout."""
         x_kv = x_q if x_kv is None else x_kv
-        checks.layer_inputs(x_q, x_kv, self.d_model)
+        self._check(x_q, x_kv)
         Q = split_heads(self.W_Q(x_q), self.num_heads)
         K = split_heads(self.W_K(x_kv), self.num_kv_heads)
         return attention_weights(Q, K, mask, causal=causal)
@@ -364,6 +364,14 @@ class MultiHeadAttention(nn.Module):
             parts += [linear.bias.unflatten(0, (n, -1)) for linear, n in linears]
             parts += [self.W_O.bias]
         return Projections(*map(array, parts))
+
+    def _check(self, x_q, x_kv):
+        checks.layer_inputs(x_q, x_kv, self.d_model)
+        W = self.W_Q.weight
+        checks.same_device(W.device, x_q=x_q, x_kv=x_kv)
+        kind = W.device.type
+        if not (torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)):
+            checks.same_dtype(W.dtype, x_q=x_q, x_kv=x_kv)
 
     def extra_repr(self) -> str:
         """Say the sizes when the module is printed."""

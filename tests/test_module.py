@@ -259,3 +259,10 @@ def test_mixed_dtypes_and_devices_are_refused_in_our_words(attend):
     mask = torch.ones(3, 3, dtype=torch.bool, device="meta")
     with pytest.raises(ValueError, match="on one device: got mask on meta beside cpu"):
         layer.attend(Q, Q, Q, mask)
+    x = torch.randn(4, 6)
+    with pytest.raises(TypeError, match=r"x_q must have the dtype of the layer's projections: got"):
+        layer(x.double())
+    with pytest.raises(TypeError, match=r"x_kv must have the dtype of .*: got torch.float16 for"):
+        layer.weights(x, x.half())
+    with pytest.raises(ValueError, match="on one device: got x_kv on meta beside cpu"):
+        layer(x, x.to("meta"))
