@@ -138,12 +138,12 @@ def attention(
     Vaswani et al. 2017, section 3.2.1, equation 1. Chapter 1.
     """
     group = checks.attention_inputs(Q, K, V, grouped=True)
-    weights = attention_weights(Q, K, mask, causal=causal)  # (..., T, S)
+    mask = visible(mask, (*Q.shape[:-1], K.shape[-2]), causal_too=causal, device=Q.device)
+    weights = attention_weights(Q, K, mask)  # (..., T, S)
     if dropout:
         weights = nn.functional.dropout(weights, dropout)
     if group > 1:
         V = V.repeat_interleave(group, dim=-3)
-    mask = visible(mask, weights.shape, causal_too=causal, device=Q.device)
     if mask is not None:
         V = blank_unread(V, mask)
     return weights @ V  # (..., T, d_v)
