@@ -47,7 +47,7 @@ def colours() -> dict[str, str]:
 
 
 def weight_maps(
-    weights, queries, keys=None, *, names=None, row_sums=False, digits=2, across=4
+    weights, queries, keys=None, *, mask=None, names=None, row_sums=False, digits=2, across=4
 ) -> Figure:
     """Draw one map of weights, or a grid with one map per head.
 
@@ -57,6 +57,8 @@ def weight_maps(
         From 0 to 1.
     queries, keys : list of str
         Labels of rows and columns; `keys` are the `queries` unless given.
+    mask : boolean, broadcastable to `weights`, optional
+        True = may attend. What is hidden is drawn hatched, without a number.
     names : list of str, optional
         One above each map; ``head 1``, ``head 2``, ... for several maps unless given.
     row_sums : bool
@@ -75,11 +77,9 @@ def weight_maps(
     keys = queries if keys is None else keys
     if names is None:
         names = [f"head {i + 1}" for i in range(len(maps))] if len(maps) > 1 else [None]
+    allowed = np.broadcast_to(True if mask is None else mask, maps.shape)
     across = min(across, len(maps))
     down = -(-len(maps) // across)
-    scale = LinearSegmentedColormap.from_list(
-        "weight", [colours()["weight-0"], colours()["weight-1"]]
-    )
     cell = 0.52
     size = (across * (cell * len(keys) + 1.1), down * (cell * len(queries) + 0.9))
     with matplotlib.rc_context(STYLE):
@@ -87,27 +87,48 @@ def weight_maps(
         axes = figure.subplots(down, across, squeeze=False)
         for panel in axes.flat[len(maps) :]:
             panel.set_axis_off()
-        for n, (panel, one) in enumerate(zip(axes.flat, maps, strict=False)):
-            panel.imshow(one, cmap=scale, vmin=0, vmax=1)
-            panel.set_xticks(
-                range(len(keys)), keys, rotation=40 if len("".join(keys)) > 5 * len(keys) else 0
-            )
-            panel.set_yticks(range(len(queries)), queries)
-            panel.tick_params(length=0)
-            panel.spines[:].set_visible(False)
-            panel.set_xlabel("key (is read)", color=colours()["key"])
-            if n % across == 0:
-                panel.set_ylabel("query (reads)", color=colours()["query"])
+        for n, (panel, one, seen) in enumerate(zip(axes.flat, maps, allowed, strict=False)):
+            _weight_map(panel, one, seen, digits)
+            _label(panel, queries, keys, ylabel=n % across == 0)
             if names[n]:
                 panel.set_title(names[n], fontsize=9)
-            for (t, s), weight in np.ndenumerate(one):
-                ink = "white" if weight > 0.5 else "black"
-                panel.text(
-                    s, t, f"{weight:.{digits}f}", ha="center", va="center", color=ink, fontsize=8
-                )
             if row_sums:
-                for t, total in enumerate(one.sum(axis=-1)):
-                    panel.text(len(keys) - 0.35, t, f"sum {total:.2f}", va="center", fontsize=7.5)
+                _row_sums(panel, one)
+    return figure
+
+
+def masked_softmax(scores, weights, tokens) -> Figure:
+    """Draw masked scores, and beside them the weights that the softmax makes of them.
+
+    Parameters
+    ----------
+    scores : (T, T)
+        A hidden score is -inf; it is drawn hatched.
+    weights : (T, T)
+        From 0 to 1.
+    tokens : list of str
+
+    Returns
+    -------
+    Figure
+    """
+    scores, weights = np.asarray(scores, dtype=float), np.asarray(weights, dtype=float)
+    seen = ~np.isneginf(scores)
+    T = len(tokens)
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(0.84 * T + 1.4, 0.42 * T + 0.9))
+        left, right = figure.subplots(1, 2)
+        left.imshow(np.zeros((T, T)), cmap="Greys", vmin=0, vmax=1)
+        _hatch(left, seen)
+        for (t, s), score in np.ndenumerate(scores):
+            text = f"{score:.2f}" if seen[t, s] else "−∞"
+            left.text(s, t, text, ha="center", va="center", fontsize=8)
+        _weight_map(right, weights, seen, digits=2)
+        _row_sums(right, weights)
+        for panel, title in ((left, "scores"), (right, "weights")):
+            _label(panel, tokens, tokens, ylabel=panel is left)
+            panel.set_title(title, fontsize=9)
+        right.set_yticks([])
     return figure
 
 
@@ -277,6 +298,42 @@ def contributions(parts, total, *, features=None) -> Figure:
         panel.set_xlabel("feature of the result")
         figure.legend(loc="outside right center")
     return figure
+
+
+def _weight_map(panel, weights, seen, digits):
+    ends = [colours()["weight-0"], colours()["weight-1"]]
+    panel.imshow(weights, cmap=LinearSegmentedColormap.from_list("weight", ends), vmin=0, vmax=1)
+    _hatch(panel, seen)
+    for (t, s), weight in np.ndenumerate(weights):
+        if seen[t, s]:
+            ink = "white" if weight > 0.5 else "black"
+            panel.text(
+                s, t, f"{weight:.{digits}f}", ha="center", va="center", color=ink, fontsize=8
+            )
+
+
+def _hatch(panel, seen):
+    for t, s in np.argwhere(~seen):
+        panel.add_patch(
+            Rectangle((s - 0.5, t - 0.5), 1, 1, facecolor="0.94", edgecolor="0.8", hatch="////",
+                      linewidth=0)
+        )  # fmt: skip
+
+
+def _label(panel, queries, keys, *, ylabel):
+    slant = 40 if len("".join(keys)) > 5 * len(keys) else 0
+    panel.set_xticks(range(len(keys)), keys, rotation=slant)
+    panel.set_yticks(range(len(queries)), queries)
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)
+    panel.set_xlabel("key (is read)", color=colours()["key"])
+    if ylabel:
+        panel.set_ylabel("query (reads)", color=colours()["query"])
+
+
+def _row_sums(panel, weights):
+    for t, total in enumerate(weights.sum(axis=-1)):
+        panel.text(weights.shape[-1] - 0.35, t, f"sum {total:.2f}", va="center", fontsize=7.5)
 
 
 def _numbers(vector):

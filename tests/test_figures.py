@@ -43,6 +43,28 @@ def test_several_heads_are_a_grid_of_maps_and_never_their_mean():
     assert [panel.get_title() for panel in shown] == ["head 1", "head 2", "head 3"]
 
 
+def test_what_a_mask_hides_is_hatched_and_has_no_number():
+    mask = MAP > 0
+    (panel,) = figures.weight_maps(MAP, ["a", "b"], list("cde"), mask=mask, row_sums=True).axes
+    assert texts(panel) == ["0.25", "0.75", "0.50", "0.25", "0.25", "sum 1.00", "sum 1.00"]
+    (patch,) = panel.patches
+    assert patch.get_hatch()
+    assert patch.get_xy() == (1.5, -0.5)  # query 0, key 2
+
+
+def test_one_mask_is_drawn_into_every_head():
+    figure = figures.weight_maps(np.stack([MAP] * 3), list("ab"), list("cde"), mask=MAP > 0)
+    assert [len(panel.patches) for panel in figure.axes] == [1, 1, 1]
+
+
+def test_masked_scores_and_their_weights_hide_the_same_cells():
+    scores, weights = np.array([[1.5, -np.inf], [0, 0]]), np.array([[1.0, 0], [0.5, 0.5]])
+    left, right = figures.masked_softmax(scores, weights, ["a", "b"]).axes
+    assert texts(left) == ["1.50", "−∞", "0.00", "0.00"]
+    assert texts(right) == ["1.00", "0.50", "0.50", "sum 1.00", "sum 1.00"]
+    assert [[p.get_xy() for p in panel.patches] for panel in (left, right)] == [[(0.5, -0.5)]] * 2
+
+
 def test_a_reading_query_shows_weights_values_and_output():
     weights, values = np.array([0.125, 0.875]), np.array([[1.0, 0], [0, 4]])
     (panel,) = figures.one_query("q", ["a", "b"], weights, values, weights @ values).axes
