@@ -18,7 +18,7 @@ def chapters():
 
 def cells(text):
     """Return the code of every cell, without the options above it."""
-    options = r"(?:---\n.*?^---\n|:.*\n)*\n*"
+    options = r"(?:---\n.*?^---\n|:[^\n]*\n)*\n*"
     return re.findall(
         rf"^```\{{code-cell\}}.*?\n{options}(.*?)^```$", text, re.DOTALL | re.MULTILINE
     )

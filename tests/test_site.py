@@ -16,6 +16,7 @@ SAYS = {
     "book/01_single_head": ["Why divide by the square root", "Check", "Traps", "Summary"],
     "book/02_multi_head_split": ["The heads must fit", "10 heads", "Check", "Traps", "Summary"],
     "book/03_concat_and_project": ["sum over heads", "2.8", "Check", "Traps", "Summary"],
+    "book/04_causal_mask": ["One mask for all heads", "blank row", "Check", "Traps", "Summary"],
     "book/exercises": ["mha start", "mha grade"],
     "exercises/02_split_heads": ["# ANSWER: split_heads", "NotImplementedError"],
     "exercises/06_traps": ["# ANSWER: same_weights_different_outputs", "NotImplementedError"],
