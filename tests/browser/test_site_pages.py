@@ -49,6 +49,17 @@ def test_page_is_quiet_whole_and_fits(bases, open_page, base, dark, width, name)
     forget_chatter(page)
 
 
+@pytest.mark.parametrize("name", [name for name in pages() if name.startswith("book/0")])
+def test_figures_keep_their_shape_on_a_phone(bases, open_page, name):
+    page = open_page(f"{bases['file']}/{name}.html", width=390)
+    shapes = page.evaluate(
+        """() => [...document.querySelectorAll('.bd-article img')].map(
+          img => (img.clientWidth / img.clientHeight) / (img.naturalWidth / img.naturalHeight))"""
+    )
+    assert shapes == pytest.approx([1] * len(shapes), abs=0.02)
+    forget_chatter(page)
+
+
 def test_skip_link_leads_to_the_text(bases, open_page):
     page = open_page(f"{bases['file']}/{pages()[1]}.html")
     page.keyboard.press("Tab")

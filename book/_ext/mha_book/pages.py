@@ -31,6 +31,8 @@ GAPS = [
     ),
     # A browser would show a notebook that is opened from disk as text.
     (r'(<a href="[^"]*\bnotebooks/[^"/]+") target="_blank"', r"\1 download"),
+    # On a phone a figure becomes narrower: then it must become lower too.
+    (r'style="width: (\d+)px; height: (\d+)px;"', r'style="width: \1px; aspect-ratio: \1 / \2;"'),
     # Not an attribute of HTML.
     (r' autocorrect="off"', ""),
 ]
