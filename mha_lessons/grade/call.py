@@ -14,7 +14,10 @@ import numpy as np
 
 @dataclass
 class Outcome:
-    """What a call came to: a value or an error, and its arguments as it left them."""
+    """What a call came to: a value or an error, and its arguments as it left them.
+
+    Named arguments come last.
+    """
 
     value: Any
     error: BaseException | None
@@ -37,8 +40,8 @@ class Outcome:
 
 
 def run(function, arguments, **named):
-    """Call `function` on deep copies of `arguments`; return its `Outcome`, never its error."""
-    given = copy.deepcopy(arguments)
+    """Call `function` on deep copies of its arguments; return its `Outcome`, never its error."""
+    given, named = copy.deepcopy((arguments, named))
     value = error = None
     try:
         with quiet():
@@ -47,7 +50,7 @@ def run(function, arguments, **named):
         raise
     except BaseException as raised:  # SystemExit too
         error = raised
-    return Outcome(value, error, given)
+    return Outcome(value, error, (*given, *named.values()))
 
 
 class _Sink(io.TextIOBase):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .bank import BANK
 from .call import run
-from .compare import as_array, close, difference, kind, same
+from .compare import as_array, close, difference, kind, same, tolerance_of
 from .mistakes import recognise
 
 # Where the learner's code is not: this package, Python's library, and what is installed.
@@ -97,21 +97,24 @@ class Answer:
     def __init__(self, name, given, check):
         self.name, self.given, self.check = name, given, check
 
-    def must_equal(self, expected, *arguments, hint="", tolerance=None, **named):
+    def must_equal(self, expected, *arguments, hint="", tolerance=None, at_least=0, **named):
         """Fail unless the call gives `expected`, within `tolerance` or that of the result's type.
 
-        What is `named` is passed by keyword.
+        The tolerance of the type is `at_least` that much: an answer may round on its way and
+        return a finer type. What is `named` is passed by keyword.
         """
         outcome = self.called(*arguments, **named)
         array = None
         if outcome.error is None and outcome.value is not None:
             array = self.array(outcome.value)
+            if tolerance is None:
+                tolerance = max(at_least, tolerance_of(array))
             if close(array, expected, tolerance):
                 return
         if array is None or not close(array, expected, NEARLY):
             self.fail_if_known(outcome, *arguments, **named)
         self.fail_if_no_value(outcome)
-        if not all(map(same, outcome.arguments, arguments)):
+        if not all(map(same, outcome.arguments, (*arguments, *named.values()))):
             hint = "Your code also changed the array that it was given: work on a copy."
         raise CheckFailed(difference(array, expected, tolerance), hint)
 
@@ -128,19 +131,19 @@ class Answer:
                 hint = ""  # it never came to the size
         raise CheckFailed(f"this call must raise ValueError, and {came}", hint)
 
-    def must_keep_its_arguments(self, *arguments, hint=""):
+    def must_keep_its_arguments(self, *arguments, hint="", **named):
         """Fail if the call changes an array that it was given."""
-        outcome = self.called(*arguments)
-        if not all(map(same, outcome.arguments, arguments)):
-            self.fail_if_known(outcome, *arguments)
+        outcome = self.called(*arguments, **named)
+        if not all(map(same, outcome.arguments, (*arguments, *named.values()))):
+            self.fail_if_known(outcome, *arguments, **named)
             raise CheckFailed("your code changed the array that it was given", hint)
         self.fail_if_no_value(outcome)
 
-    def must_return(self, *arguments):
+    def must_return(self, *arguments, **named):
         """Return what the call returns; fail if it returns nothing or raises."""
-        outcome = self.called(*arguments)
+        outcome = self.called(*arguments, **named)
         if outcome.error is not None:
-            self.fail_if_known(outcome, *arguments)
+            self.fail_if_known(outcome, *arguments, **named)
         self.fail_if_no_value(outcome)
         return outcome.value
 

@@ -62,9 +62,10 @@ def same(first, second):
     if first is None or second is None:
         return first is second
     try:
-        return close(as_array(first), as_array(second))
+        first, second = as_array(first), as_array(second)
     except TypeError:
         return False
+    return close(first, second, max(map(tolerance_of, (first, second))))
 
 
 def kind(value):

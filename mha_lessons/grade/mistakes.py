@@ -62,17 +62,18 @@ def recognise(answer, check, outcome, arguments, **named):
     """
     known = [row for row in BANK.values() if row.answer == answer]
     candidates = [row for row in known if row.check == check]
-    if outcome.error is None and not _is_true_or_false(outcome.value):
+    if outcome.error is None and not _is_a_few_truth_values(outcome.value):
         candidates += [row for row in known if row.check != check]
     alike = (row for row in candidates if _alike(run(row.wrong, arguments, **named), outcome))
     return next(alike, None)
 
 
-def _is_true_or_false(value):
+def _is_a_few_truth_values(value):
     try:
-        return bool(np.isin(as_array(value), (0, 1)).all())
+        array = as_array(value)
     except TypeError:
         return True
+    return array.size < 10 and bool(np.isin(array, (0, 1)).all())
 
 
 def _alike(known, outcome):

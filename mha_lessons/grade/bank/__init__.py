@@ -5,6 +5,25 @@ result equals its result, on the same arguments, is told its words.
 """
 
 from ..mistakes import BANK
-from . import head_report, parameter_count, quiz, split_heads, twins
+from . import (
+    attention,
+    attention_weights,
+    head_report,
+    parameter_count,
+    quiz,
+    softmax,
+    split_heads,
+    twins,
+)
 
-__all__ = ["BANK", "head_report", "parameter_count", "quiz", "split_heads", "twins"]
+__all__ = [
+    "BANK",
+    "attention",
+    "attention_weights",
+    "head_report",
+    "parameter_count",
+    "quiz",
+    "softmax",
+    "split_heads",
+    "twins",
+]
