@@ -103,15 +103,16 @@ def any_sizes(answer, hint):
         must_attend(answer, *heads(T, S, d_k, d_v), hint.format(T=T, S=S, d_v=d_v))
 
 
-def leading_axes(answer):
+def leading_axes(answer, S=7):
     """Batch axes in front."""
     for batch in [(2,), (2, 3)]:
-        must_attend(answer, *heads(5, 7, 11, 13, batch=batch), BATCH_HINT)
+        must_attend(answer, *heads(5, S, 11, 13, batch=batch), BATCH_HINT)
 
 
-def large_scores(answer):
+def large_scores(answer, S=7):
     """Scores with which np.exp overflows, or gives a row of zeros."""
-    must_attend(answer, *moved(*heads(5, 7, 3), 2000, -2000, 0), LARGE_HINT, ROUNDING_OF_LARGE)
+    apart = moved(*heads(5, S, 3), 2000, -2000, 0)
+    must_attend(answer, *apart, LARGE_HINT, ROUNDING_OF_LARGE)
 
 
 def keys_hidden(answer):
