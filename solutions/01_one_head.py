@@ -32,8 +32,8 @@ from mha_lessons.grade.exercises import one_head as check
 #
 # **Why this matters.**
 # The softmax is where the keys compete: what one of them gains, the others of its row lose.
-# Written as its equation says, it breaks as soon as a score is above 709.
-# A trained model has such scores, and a test with small numbers does not show it.
+# Written as its equation says, it breaks as soon as a score reaches 710: `np.exp(710)` is `inf`.
+# Tests with small numbers do not show it.
 #
 # **Your task.**
 # Write `softmax(scores)`: $\text{softmax}(s)_j = \exp(s_j) / \sum_l \exp(s_l)$ for each row $s$.
@@ -116,10 +116,10 @@ check.softmax_keeps_its_input(softmax)
 # **Difficulty:** 3 of 5. **Time:** 20 minutes.
 #
 # **Why this matters.**
-# This is the function that most programs get wrong in silence.
+# Much can go wrong here without an error.
 # A softmax over the wrong axis, a forgotten division, a mask that is read the wrong way:
-# each gives numbers of the right shape, and a model that trains, only worse.
-# And a query that may read nothing is not rare: padding makes one in almost every batch.
+# each gives numbers of the right shape, and they are other numbers.
+# And there are queries that may read nothing: an empty sequence in a batch has only such.
 #
 # **Your task.**
 # Write `attention_weights(Q, K, mask=None)`: $\text{softmax}(Q K^\top / \sqrt{d_k})$ over the keys.

@@ -37,7 +37,7 @@ from mha_lessons.vectorized import attention
 # **Why this matters.**
 # A model that writes text predicts the next token.
 # In training it has the whole text before it, and must not read what it is to predict.
-# One step too far, and it learns to copy: the loss is low, and the model can write nothing.
+# One step too far, and it can copy the answer in training, which is not there when it writes.
 #
 # **Your task.**
 # Write `causal_mask(T, S=None)`.
@@ -184,7 +184,7 @@ check.padding_mask_boolean(padding_mask)
 #
 # **Why this matters.**
 # To find out whether a model can see the future, you change the future and look at the past.
-# This test finds any leak, however small, and you can use it on any model.
+# You can do the same with any model.
 # A check below does it with your function.
 #
 # **Your task.**

@@ -12,7 +12,9 @@ RIGHT = {}
 
 def right(answer):
     def keep(function):
-        RIGHT[f"{answer}.{getattr(function, '__name__', 'object')}"] = (answer, function)
+        name = f"{answer}.{function.__name__}"
+        assert name not in RIGHT
+        RIGHT[name] = (answer, function)
         return function
 
     return keep

@@ -5,16 +5,18 @@ import io
 
 import numpy as np
 import pytest
+import right_answers_masks  # noqa: F401 - puts its answers into RIGHT
+import right_answers_one_head  # noqa: F401 - and so does this one
 from right_answers import RIGHT
 
 from mha_lessons.grade.bank import BANK, head_report
 from mha_lessons.grade.checks import CheckFailed
-from mha_lessons.grade.exercises import split_heads, traps
+from mha_lessons.grade.exercises import causal_mask, one_head, split_heads, traps
 from mha_lessons.grade.quiz import TRAPS, group_of
 
 CHECKS = {
     name: check
-    for module in (split_heads, traps)
+    for module in (one_head, split_heads, causal_mask, traps)
     for name, check in vars(module).items()
     if hasattr(check, "answer")
 }
@@ -38,8 +40,14 @@ def choices(row):
 
 
 def test_the_bank_is_wide():
-    assert len(WRONG) >= 75
+    assert len(WRONG) >= 350
     assert {row.answer for row in WRONG.values()} == {
+        "softmax",
+        "attention_weights",
+        "attention",
+        "causal_mask",
+        "padding_mask",
+        "causal_attention",
         "split_heads",
         "parameter_count",
         "same_weights_different_outputs",
@@ -86,7 +94,7 @@ def test_a_right_answer_is_accepted_in_any_style(answer, function):
 
 def test_right_answers_are_many_for_each_function():
     answers = [answer for answer, _ in RIGHT.values()]
-    assert len(answers) >= 40
+    assert len(answers) >= 110
     assert {answer: answers.count(answer) >= 6 for answer in answers} == dict.fromkeys(
         answers, True
     )

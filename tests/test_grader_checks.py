@@ -240,3 +240,59 @@ def test_twins_that_do_not_fit_never_crash_a_check(check_, shapes):
     rng = np.random.default_rng(3)
     with pytest.raises(CheckFailed):
         check_(lambda T, d: [rng.random(shape) for shape in shapes])
+
+
+@check("scale")
+def scale_values(answer):
+    answer.must_equal(np.array([2.0, 6.0]), np.array([1.0, 3.0]), by=np.array([2.0]), hint="Times.")
+
+
+@check("scale")
+def scale_roughly(answer):
+    answer.must_equal(np.array([2.0, 6.0]), np.array([1.0, 3.0]), by=2.0, at_least=1e-3)
+
+
+@check("scale")
+def scale_keeps_its_inputs(answer):
+    answer.must_keep_its_arguments(np.array([1.0, 3.0]), by=np.array([2.0]))
+
+
+def test_what_is_passed_by_name_is_a_copy_and_watched():
+    def emptied(x, by):
+        out = x * by
+        by[...] = 0
+        return out
+
+    scale_values(emptied)
+    scale_values(emptied)
+    with pytest.raises(CheckFailed, match="changed the array that it was given"):
+        scale_keeps_its_inputs(emptied)
+    with pytest.raises(CheckFailed) as caught:
+        scale_values(lambda x, by: emptied(x + 1, by))
+    assert "also changed the array" in caught.value.hint
+
+
+@pytest.mark.parametrize(("dtype", "error", "accepted"), [
+    (np.float64, 1e-4, True),
+    (np.float64, 1e-2, False),
+    (np.float16, 4e-3, True),
+])  # fmt: skip
+def test_a_check_may_allow_more_than_the_type_of_the_result_does(dtype, error, accepted):
+    try:
+        scale_roughly(lambda x, by: (x * by * (1 + error)).astype(dtype))
+    except CheckFailed:
+        assert not accepted
+    else:
+        assert accepted
+
+
+def test_a_result_that_differs_from_call_to_call_is_told_so():
+    calls = []
+
+    def counts(x):
+        calls.append(x)
+        return x * 0 + len(calls)
+
+    with pytest.raises(CheckFailed) as caught:
+        double_values(counts)
+    assert caught.value.hint.startswith("Two calls with the same arguments gave different results")

@@ -112,10 +112,12 @@ class Answer:
             if close(array, expected, tolerance):
                 return
         if array is None or not close(array, expected, NEARLY):
-            self.fail_if_known(outcome, *arguments, **named)
+            self.fail_if_known(outcome, *arguments, within=at_least or None, **named)
         self.fail_if_no_value(outcome)
         if not all(map(same, outcome.arguments, (*arguments, *named.values()))):
             hint = "Your code also changed the array that it was given: work on a copy."
+        elif not same(self.called(*arguments, **named).value, outcome.value):
+            hint = "Two calls with the same arguments gave different results: use nothing random."
         raise CheckFailed(difference(array, expected, tolerance), hint)
 
     def must_refuse(self, *arguments, hint=""):
@@ -166,9 +168,9 @@ class Answer:
         except TypeError as error:
             raise CheckFailed(str(error)) from None
 
-    def fail_if_known(self, outcome, *arguments, **named):
+    def fail_if_known(self, outcome, *arguments, within=None, **named):
         """Fail with the words of a known mistake if one gives the same outcome."""
-        known = recognise(self.name, self.check, outcome, arguments, **named)
+        known = recognise(self.name, self.check, outcome, arguments, within, **named)
         if known:
             self.fail_as(known.id.removeprefix(f"{self.name}."))
 

@@ -57,15 +57,14 @@ def _near(got, expected, tolerance):
     return np.isclose(*pair, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
-def same(first, second):
-    """Tell whether two results are the same, None included."""
+def same(first, second, tolerance=None):
+    """Tell whether two results are the same, None included; `tolerance` is as in `close`."""
     if first is None or second is None:
         return first is second
     try:
-        first, second = as_array(first), as_array(second)
+        return close(as_array(first), as_array(second), tolerance)
     except TypeError:
         return False
-    return close(first, second, max(map(tolerance_of, (first, second))))
 
 
 def kind(value):

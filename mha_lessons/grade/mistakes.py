@@ -54,8 +54,10 @@ def mistake(answer, check, says, hint):
     return keep
 
 
-def recognise(answer, check, outcome, arguments, **named):
+def recognise(answer, check, outcome, arguments, within=None, **named):
     """Find the known mistake that gives the same `outcome` on the same arguments, or None.
+
+    Values are the same when they differ by less than `within`, or by what their type loses.
 
     A mistake that another check is there for is named only when the outcome is telling: an error,
     or a few truth values, come from many causes.
@@ -64,8 +66,8 @@ def recognise(answer, check, outcome, arguments, **named):
     candidates = [row for row in known if row.check == check]
     if outcome.error is None and not _is_a_few_truth_values(outcome.value):
         candidates += [row for row in known if row.check != check]
-    alike = (row for row in candidates if _alike(run(row.wrong, arguments, **named), outcome))
-    return next(alike, None)
+    runs = ((row, run(row.wrong, arguments, **named)) for row in candidates)
+    return next((row for row, known in runs if _alike(known, outcome, within)), None)
 
 
 def _is_a_few_truth_values(value):
@@ -76,11 +78,11 @@ def _is_a_few_truth_values(value):
     return array.size < 10 and bool(np.isin(array, (0, 1)).all())
 
 
-def _alike(known, outcome):
+def _alike(known, outcome, within):
     if not all(map(same, known.arguments, outcome.arguments)):
         return False
     if known.error is None or outcome.error is None:
-        return known.error is outcome.error and same(known.value, outcome.value)
+        return known.error is outcome.error and same(known.value, outcome.value, within)
     # Everybody words an error of their own differently; NumPy always says the same. Python words a
     # division by zero by its operation.
     return type(known.error) is type(outcome.error) and (
