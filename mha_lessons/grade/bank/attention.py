@@ -155,7 +155,7 @@ def shape_of_queries(Q, K, V, mask=None):
 @wrong(
     BATCH,
     "np.dot multiplies the weights of each sequence with the values of all",
-    "Use @ (np.matmul), which takes the matrices of a batch one by one.",
+    "weights @ V takes the matrices of a batch one by one, and np.dot does not.",
 )
 def np_dot_with_values(Q, K, V, mask=None):
     return np.dot(weights_of(Q, K, mask), V)
@@ -174,7 +174,7 @@ def first_sequence_only(Q, K, V, mask=None):
 @wrong(
     MASK,
     "hidden values are set to zero, and keep their weight",
-    "Hide the scores before the softmax: then the other keys share what is left.",
+    "A value of zero still takes its share: hide the key's score with -inf, before the softmax.",
 )
 def values_zeroed(Q, K, V, mask=None):
     if mask is None:

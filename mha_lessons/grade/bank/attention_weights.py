@@ -82,6 +82,15 @@ def scaled_by_tokens(Q, K, mask=None):
 
 @wrong(
     VALUES,
+    "the scores are divided by 8, and that is right for d_k = 64 only",
+    "Compute the divisor: np.sqrt(Q.shape[-1]).",
+)
+def divisor_of_the_paper(Q, K, mask=None):
+    return weigh(Q @ K.swapaxes(-1, -2) / 8, mask)
+
+
+@wrong(
+    VALUES,
     "queries and keys are swapped",
     "Rows are queries: Q @ K^T, not K @ Q^T.",
 )
@@ -181,7 +190,7 @@ def cosines(Q, K, mask=None):
 @wrong(
     VALUES,
     "cosines are compared, and then divided by sqrt(d_k) too",
-    "Use the dot products as they are, and divide by sqrt(d_k) only.",
+    "Do not normalise Q and K: their lengths count. Divide Q @ K^T by sqrt(d_k).",
 )
 def cosines_scaled(Q, K, mask=None):
     return right(*(x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (Q, K)), mask)
@@ -448,7 +457,7 @@ def fill_of_minus_10(Q, K, mask=None):
 @wrong(
     MASK,
     "the mask is added to the scores as a number, 0 or 1",
-    "Choose by the mask: np.where(mask, scores, -np.inf).",
+    "A score changes by 1 only. Choose by the mask: np.where(mask, scores, -np.inf).",
 )
 def mask_added(Q, K, mask=None):
     scores = scores_of(Q, K)
@@ -458,7 +467,7 @@ def mask_added(Q, K, mask=None):
 @wrong(
     MASK,
     "0 times infinity is nan: the mask is multiplied by -inf",
-    "Choose by the mask: np.where(mask, scores, -np.inf).",
+    "Multiply nothing by -inf: np.where(mask, scores, -np.inf) chooses.",
 )
 def zero_times_infinity(Q, K, mask=None):
     scores = scores_of(Q, K)
@@ -486,7 +495,7 @@ def first_row_for_all(Q, K, mask=None):
 @wrong(
     MASK,
     "a key is hidden from every query when the mask hides it from one",
-    "The mask has a row for each query: use all of it.",
+    "Do not reduce the mask over its queries: each query has a row of its own.",
 )
 def hidden_from_all(Q, K, mask=None):
     if mask is None or mask.ndim < 2:
@@ -527,6 +536,15 @@ def full_shape_only(Q, K, mask=None):
     if mask is not None and mask.shape != scores_of(Q, K).shape:
         raise ValueError("the mask must have the shape of the scores")
     return right(Q, K, mask)
+
+
+@wrong(
+    BROADCAST,
+    "all sequences use the mask of the first",
+    "A mask with a batch axis has an entry for each sequence: use all of it.",
+)
+def first_mask_for_all(Q, K, mask=None):
+    return right(Q, K, mask if mask is None or mask.ndim < 3 else mask[:1])
 
 
 @wrong(

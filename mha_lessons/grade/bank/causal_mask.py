@@ -102,7 +102,7 @@ def for_adding(T, S=None):
 @wrong(
     SQUARE,
     "0 times infinity is nan: a triangle was multiplied by -inf",
-    "Return truth values: True = may attend.",
+    "No infinity is needed: return truth values, True = may attend.",
 )
 def zero_times_infinity(T, S=None):
     return (1 - right(T, S)) * -np.inf
@@ -257,7 +257,7 @@ def first_key_for_nothing(T, S=None):
 @wrong(
     SHORT,
     "a query that may read nothing is shown everything",
-    "Its row is False: nothing came before it.",
+    "Leave its row False: softmax and attention deal with such rows.",
 )
 def everything_for_nothing(T, S=None):
     mask = right(T, S)
@@ -276,7 +276,7 @@ def integers(T, S=None):
 @wrong(
     BOOLEAN,
     "the mask holds the numbers 0.0 and 1.0, which np.tri and np.ones make",
-    "Return truth values: a comparison gives them, and so does dtype=bool or .astype(bool).",
+    "Ask for truth values: np.tri(T, S, k, dtype=bool), or .astype(bool).",
 )
 def floats(T, S=None):
     return right(T, S).astype(float)

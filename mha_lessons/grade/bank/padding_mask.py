@@ -72,7 +72,7 @@ def batch_at_the_queries(lengths, S):
 @wrong(
     VALUES,
     "the batch stands at the axis of the heads",
-    "The batch is the first axis: mask[:, None, None, :].",
+    "The batch is the first axis, and the heads are the second: (B, 1, 1, S).",
 )
 def batch_at_the_heads(lengths, S):
     return right(lengths, S).swapaxes(0, 1)
@@ -127,7 +127,7 @@ def longest_for_all(lengths, S):
 @wrong(
     VALUES,
     "all sequences get the length of the first",
-    "Each sequence has a length of its own: compare with lengths[:, None].",
+    "Use every entry of lengths, not lengths[0].",
 )
 def first_for_all(lengths, S):
     return right(np.full_like(lengths, lengths[0]), S)
@@ -251,7 +251,7 @@ def integers(lengths, S):
 @wrong(
     BOOLEAN,
     "the mask holds the numbers 0.0 and 1.0, which np.zeros and np.ones make",
-    "Return truth values: a comparison gives them, and so does dtype=bool or .astype(bool).",
+    "Ask for truth values: np.zeros(..., dtype=bool), or .astype(bool).",
 )
 def floats(lengths, S):
     return right(lengths, S).astype(float)

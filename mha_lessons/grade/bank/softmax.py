@@ -247,7 +247,7 @@ def mean_subtracted(scores):
 @wrong(
     LARGE,
     "the smallest score of the row is subtracted, and the others still overflow",
-    "Subtract the largest score: then no exponent is above 0.",
+    "Subtract the largest: the smallest leaves every exponent at 0 or above.",
 )
 def smallest_subtracted(scores):
     finite = np.where(np.isfinite(scores), scores, np.inf)
