@@ -173,8 +173,8 @@ def test_no_page_tells_where_it_was_built():
 def test_notebook_pages_offer_the_notebook_and_the_package(name):
     page = site_pages()[site() / f"{name}.html"]
     notebook = ROOT / f"{name}.ipynb"
-    offered = site() / "notebooks" / notebook.name
     (wheel,) = (site() / "notebooks").glob("*.whl")
-    assert f"../notebooks/{notebook.name}" in page.links
+    (link,) = {link for link in page.links if re.fullmatch(r"../notebooks/.*\.ipynb", link)}
+    offered = (site() / name).parent / link
     assert f"../notebooks/{wheel.name}" in page.links
     assert offered.read_bytes() == notebook.read_bytes()

@@ -49,6 +49,11 @@ def notebook_of(app, docname):
     return None
 
 
+def offered_name(notebook):
+    """Name a download: a chapter and its exercise may have the same name in their folders."""
+    return f"exercise_{notebook.name}" if notebook.parent.name == "exercises" else notebook.name
+
+
 def offer_downloads(app, pagename, templatename, context, doctree):
     """Replace the theme's downloads: its .ipynb holds MyST, which Jupyter does not read."""
     for group in context.get("header_buttons", ()):
@@ -57,8 +62,9 @@ def offer_downloads(app, pagename, templatename, context, doctree):
         group["buttons"] = [b for b in group["buttons"] if b["type"] == "javascript"]
         notebook = notebook_of(app, pagename) if doctree else None
         if notebook:
+            name = offered_name(notebook)
             group["buttons"] = [
-                download(context, notebook.name, "Download this page as a notebook", "fa-code"),
+                download(context, name, "Download this page as a notebook", "fa-code"),
                 download(
                     context, app.config.mha_wheel, "Download the package it needs", "fa-box-archive"
                 ),
@@ -91,7 +97,7 @@ def copy_downloads(app, exception):
         if notebook is None:
             continue
         if notebook.exists():
-            shutil.copy(notebook, target)
+            shutil.copy(notebook, target / offered_name(notebook))
         else:
             name = notebook.relative_to(app.srcdir)
             log.warning(
