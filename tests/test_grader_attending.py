@@ -115,7 +115,7 @@ def test_the_caller_s_mask_is_watched_though_it_is_passed_by_name():
     assert rejected_by("attention", overwritten) == {"attention_keeps_its_input": None}
 
 
-@pytest.mark.parametrize("fill", [-20.0, -25.0])
+@pytest.mark.parametrize("fill", [-20.0, -50.0])
 def test_a_leak_that_no_other_check_sees_is_found(fill):
     def causal_attention(Q, K, V):
         T, S = Q.shape[-2], K.shape[-2]
@@ -164,3 +164,10 @@ def test_two_results_are_told_from_one():
 def test_no_value_crashes_a_check(check, value):
     accepted = failure(check, lambda *arguments, **named: value) is None
     assert accepted == (check.__name__.endswith("keeps_its_input") and value is not None)
+
+
+@pytest.mark.parametrize("mistake", ["inverted", "mask_ignored", "masked_after", "root_missing"])
+def test_a_blank_row_is_not_blamed_where_the_other_rows_are_wrong_too(mistake):
+    wrong = BANK[f"attention_weights.{mistake}"].wrong
+    failed = failure(CHECKS["attention_weights_blank_row"], wrong)
+    assert failed.mistake == f"attention_weights.{mistake}"

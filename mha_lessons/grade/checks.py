@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .bank import BANK
 from .call import run
-from .compare import as_array, close, difference, kind, same, tolerance_of
+from .compare import TOLERANCE, as_array, close, difference, kind, same, tolerance_of
 from .mistakes import recognise
 
 # Where the learner's code is not: this package, Python's library, and what is installed.
@@ -112,7 +112,8 @@ class Answer:
             if close(array, expected, tolerance):
                 return
         if array is None or not close(array, expected, NEARLY):
-            self.fail_if_known(outcome, *arguments, within=at_least or None, **named)
+            within = min(at_least, TOLERANCE["float32"]) or None
+            self.fail_if_known(outcome, *arguments, within=within, **named)
         self.fail_if_no_value(outcome)
         if not all(map(same, outcome.arguments, (*arguments, *named.values()))):
             hint = "Your code also changed the array that it was given: work on a copy."

@@ -82,6 +82,15 @@ def scaled_by_tokens(Q, K, mask=None):
 
 @wrong(
     VALUES,
+    "the square root of d_k is cut to a whole number",
+    "Divide by the root as it is: / np.sqrt(d_k), without int and without //.",
+)
+def root_cut(Q, K, mask=None):
+    return weigh(Q @ K.swapaxes(-1, -2) / int(sqrt(Q.shape[-1])), mask)
+
+
+@wrong(
+    VALUES,
     "the scores are divided by 8, and that is right for d_k = 64 only",
     "Compute the divisor: np.sqrt(Q.shape[-1]).",
 )
@@ -347,6 +356,18 @@ def one_batch_axis_at_most(Q, K, mask=None):
 
 @wrong(
     BATCH,
+    "two leading axes, batch and heads, are expected, or none",
+    "One leading axis may come too: K.swapaxes(-1, -2) serves any number of them.",
+)
+def two_batch_axes_or_none(Q, K, mask=None):
+    if Q.ndim == 2:
+        return right(Q, K, mask)
+    _, _, _, d_k = Q.shape
+    return weigh(Q @ K.transpose(0, 1, 3, 2) / sqrt(d_k), mask)
+
+
+@wrong(
+    BATCH,
     "d_k is read from an axis that is counted from the front",
     "d_k is the last axis: Q.shape[-1].",
 )
@@ -419,6 +440,16 @@ def inverted(Q, K, mask=None):
 def masked_after(Q, K, mask=None):
     weights = right(Q, K)
     return weights if mask is None else weights * mask
+
+
+@wrong(
+    MASK,
+    "hidden weights are set to -inf, after the softmax",
+    "-inf is a score: put it in before the softmax, which makes a weight of 0 of it.",
+)
+def infinity_after(Q, K, mask=None):
+    weights = right(Q, K)
+    return weights if mask is None else np.where(mask, weights, -np.inf)
 
 
 @wrong(

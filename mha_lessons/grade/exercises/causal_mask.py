@@ -10,8 +10,8 @@ from ..checks import CheckFailed, check
 CAUSAL_HINT = "mask[t, s] = (s <= t + S - T): the last query may read every key."
 PADDING_HINT = "mask[b, 0, 0, s] = (s < lengths[b]): the first lengths[b] keys are real."
 ATTENTION_HINT = "Query t averages the values of the keys s <= t + S - T, and of no others."
-# Larger than what a weight must not be, and yet so small that other inputs do not show it.
-LOUD = 1e12
+# A value that is heard through a weight of 1e-34.
+LOUD = 1e30
 
 
 def must_be_boolean(answer, *arguments):
@@ -82,14 +82,14 @@ def padding_mask_boolean(answer):
 @check("causal_attention")
 def causal_attention_values(answer):
     """Each query averages the values up to its own position."""
-    for T, d_k, d_v in [(5, 3, 3), (7, 2, 5), (1, 3, 2)]:
+    for T, d_k, d_v in [(5, 11, 11), (7, 2, 5), (1, 3, 2)]:
         attending.must_attend(answer, *attending.heads(T, T, d_k, d_v), ATTENTION_HINT)
 
 
 @check("causal_attention")
 def causal_attention_no_leak(answer):
     """What stands at a later position reaches no output, not even a little of it."""
-    Q, K, V = attending.heads(7, 7, 3)
+    Q, K, V = attending.heads(7, 7, 11)
     K[4:] += 3
     V[4:] *= LOUD
     hint = "The weight of a later key is exactly 0. Use -inf: np.exp(-20) is small, and not zero."
@@ -101,13 +101,13 @@ def causal_attention_cache(answer):
     """More keys than queries: the last query stands at the last key."""
     for T, S in [(3, 7), (2, 5)]:
         hint = "Align the mask to the last query: query t reads the keys s <= t + S - T."
-        attending.must_attend(answer, *attending.heads(T, S, 2, 3), hint)
+        attending.must_attend(answer, *attending.heads(T, S, 11, 3), hint)
 
 
 @check("causal_attention")
 def causal_attention_blank_row(answer):
     """A query that stands before every key gets zeros."""
-    attending.must_blank(answer, *attending.heads(5, 2, 3), masks.causal(5, 2))
+    attending.must_blank(answer, *attending.heads(5, 2, 11), masks.causal(5, 2))
 
 
 @check("causal_attention")
