@@ -36,8 +36,8 @@ from mha_lessons.vectorized import attention
 #
 # **Why this matters.**
 # A model that writes text predicts the next token.
-# In training it has the whole text before it, and must not read what it is to predict.
-# One step too far, and it can copy the answer in training, which is not there when it writes.
+# In training the whole text is there, and the model must not read what it is to predict.
+# If it sees one step too far, it copies the answer. When it writes, there is none to copy.
 #
 # **Your task.**
 # Write `causal_mask(T, S=None)`.
