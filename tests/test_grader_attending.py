@@ -171,3 +171,15 @@ def test_a_blank_row_is_not_blamed_where_the_other_rows_are_wrong_too(mistake):
     wrong = BANK[f"attention_weights.{mistake}"].wrong
     failed = failure(CHECKS["attention_weights_blank_row"], wrong)
     assert failed.mistake == f"attention_weights.{mistake}"
+
+
+def test_checks_take_nothing_from_the_global_random_state_and_leave_it_alone():
+    def unscaled(Q, K, mask=None):
+        return library_style(Q @ K.swapaxes(-1, -2))
+
+    np.random.seed(5)
+    before = np.random.get_state()[1].copy()
+    first = failure(CHECKS["attention_weights_values"], unscaled)
+    assert np.array_equal(np.random.get_state()[1], before)
+    np.random.seed(6)
+    assert str(failure(CHECKS["attention_weights_values"], unscaled)) == str(first)
