@@ -300,6 +300,87 @@ def contributions(parts, total, *, features=None) -> Figure:
     return figure
 
 
+def strips_and_maps(head_counts, *, d_model=8, positions=4, across=4) -> Figure:
+    """Draw for each number of heads its queries, cut into strips, and its maps of weights.
+
+    Parameters
+    ----------
+    head_counts : list of int
+        Divisors of `d_model`, 8 at most.
+    d_model, positions : int
+        Cells in a line of queries, and rows of it.
+    across : int
+        Maps side by side before a new line starts.
+
+    Returns
+    -------
+    Figure
+    """
+    gap = 0.5
+    start = d_model + (max(head_counts) + 1) * gap  # where the maps begin
+    right = start + min(across, max(head_counts)) * (positions + gap)
+    lines = [-(-num_heads // across) for num_heads in head_counts]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(0.13 * right, 0.13 * ((positions + gap) * sum(lines) + 6)))
+        axes = figure.subplots(len(lines), squeeze=False, height_ratios=[n + 0.5 for n in lines])
+        for panel, num_heads, down in zip(axes[:, 0], head_counts, lines, strict=True):
+            panel.set_xlim(-0.1, right)
+            panel.set_ylim(down * (positions + gap), -2)
+            panel.set_aspect("equal")
+            panel.set_axis_off()
+            name = f"{num_heads} heads" if num_heads > 1 else "1 head"
+            panel.text(0, -0.6, f"queries: {positions * d_model} numbers", fontsize=8)
+            panel.text(start, -0.6, f"weights of {name}: {num_heads * positions**2}", fontsize=8)
+            d_k = d_model // num_heads
+            for i in range(num_heads):
+                strip = (i * (d_k + gap), 0, d_k)
+                row, column = divmod(i, across)
+                map_ = (start + column * (positions + gap), row * (positions + gap), positions)
+                for left, top, width in (strip, map_):
+                    for t, s in np.ndindex(positions, width):
+                        cell = Rectangle(
+                            (left + s, top + t), 1, 1, edgecolor="white", linewidth=0.5
+                        )
+                        cell.set_facecolor(colours()[f"head-{i + 1}"])
+                        panel.add_patch(cell)
+    return figure
+
+
+def ratios(names, series, *, xlabel) -> Figure:
+    """Draw horizontal bars that are compared with 1, a group for each name.
+
+    Parameters
+    ----------
+    names : list of str, length n
+    series : dict of str to (n,)
+        One bar of each group, told apart by colour and hatch. Its number stands at its end.
+    xlabel : str
+
+    Returns
+    -------
+    Figure
+    """
+    hatches = ["", "///", "..."]
+    places, thick = np.arange(len(names)), 0.8 / len(series)
+    with matplotlib.rc_context(STYLE | {"hatch.color": "white", "hatch.linewidth": 0.7}):
+        figure = Figure(figsize=(4.6, 0.2 * len(names) * (len(series) + 0.6) + 0.9))
+        panel = figure.subplots()
+        for i, (name, values) in enumerate(series.items()):
+            at = places + (i - (len(series) - 1) / 2) * thick
+            panel.barh(at, values, thick, color=colours()[f"head-{i + 1}"], hatch=hatches[i],
+                       label=name)  # fmt: skip
+            for y, value in zip(at, values, strict=True):
+                label = panel.text(value, y, f" {value:.3g}", va="center", fontsize=7.5)
+                label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+        panel.axvline(1, color="black", linewidth=0.8, linestyle="--", zorder=0)
+        panel.set_yticks(places, names)
+        panel.invert_yaxis()
+        panel.tick_params(axis="y", length=0)
+        panel.set_xlabel(xlabel)
+        figure.legend(loc="outside upper right", ncols=len(series))
+    return figure
+
+
 def _weight_map(panel, weights, seen, digits):
     ends = [colours()["weight-0"], colours()["weight-1"]]
     panel.imshow(weights, cmap=LinearSegmentedColormap.from_list("weight", ends), vmin=0, vmax=1)

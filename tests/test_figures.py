@@ -90,6 +90,30 @@ def test_contributions_stack_to_the_total():
     assert bars == [(0, 1), (0, -2), (1, 3), (0, 5)]
 
 
+def test_strips_keep_their_total_width_and_maps_multiply():
+    drawn = {}
+    for panel, num_heads in zip(
+        figures.strips_and_maps([1, 4], across=3).axes, [1, 4], strict=True
+    ):
+        _, label = panel.texts
+        start = label.get_position()[0]  # the maps begin below it
+        of_maps = [patch.get_x() >= start for patch in panel.patches]
+        drawn[num_heads] = of_maps.count(False), of_maps.count(True)
+        assert len({patch.get_facecolor() for patch in panel.patches}) == num_heads
+        assert len({(patch.get_x(), patch.get_y()) for patch in panel.patches}) == len(of_maps)
+        assert label.get_text().endswith(f": {of_maps.count(True)}")
+    assert drawn == {1: (4 * 8, 4 * 4), 4: (4 * 8, 4 * 4 * 4)}
+
+
+def test_ratios_are_bars_that_end_where_their_number_says():
+    (panel,) = figures.ratios(["a", "b"], {"one": [1, 8], "two": [0.25, 2]}, xlabel="times").axes
+    assert [bar.get_width() for bar in panel.patches] == [1, 8, 0.25, 2]
+    assert [text.get_text().strip() for text in panel.texts] == ["1", "8", "0.25", "2"]
+    assert [text.get_position()[0] for text in panel.texts] == [1, 8, 0.25, 2]
+    assert panel.patches[0].get_hatch() != panel.patches[2].get_hatch()
+    assert panel.get_ylim()[0] > panel.get_ylim()[1]  # the first name stands on top
+
+
 def test_lines_differ_by_more_than_colour():
     lines = figures.curves([1, 2], {"a": [1, 2], "b": [2, 1]}, xlabel="x", ylabel="y").axes[0].lines
     assert lines[0].get_linestyle() != lines[1].get_linestyle()
