@@ -17,6 +17,7 @@ SAYS = {
     "book/02_multi_head_split": ["The heads must fit", "10 heads", "Check", "Traps", "Summary"],
     "book/03_concat_and_project": ["sum over heads", "2.8", "Check", "Traps", "Summary"],
     "book/04_causal_mask": ["One mask for all heads", "blank row", "Check", "Traps", "Summary"],
+    "book/05_compute_cost": ["The whole ledger", "1966080", "Check", "Traps", "Summary"],
     "book/exercises": ["mha start", "mha grade"],
     "exercises/01_one_head": ["# ANSWER: attention_weights", "The blank-row rule"],
     "exercises/02_split_heads": ["# ANSWER: split_heads", "NotImplementedError"],
