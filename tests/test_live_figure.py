@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import traitlets
 
-from mha_lessons import masks, toy, vectorized, widgets
-from mha_lessons.widgets import STATIC, AttentionLab
+from mha_lessons import masks, toy, vectorized
+from mha_lessons.widgets import STATIC, AttentionLab, attention_lab
 
 SCRIPT = STATIC / "attention_lab.js"
+SHARED = STATIC / "live_figure.js"
 WORDS = "größe macht müde Katzen 'satt' \"sehr\" <b>schnell</b>".split()
 
 
@@ -141,7 +142,7 @@ def test_repr_builds_the_same_lab():
 
 
 def test_docstring_example_holds():
-    result = doctest.testmod(widgets)
+    result = doctest.testmod(attention_lab)
     assert result.attempted
     assert not result.failed
 
@@ -153,19 +154,21 @@ def test_figure_and_docstring_say_that_nothing_is_trained():
     assert "pseudo-random embeddings" in SCRIPT.read_text(encoding="utf-8")
 
 
-def test_script_and_styles_name_no_address():
-    for name in ("attention_lab.js", "attention_lab.css", "palette.css"):
-        text = (STATIC / name).read_text(encoding="utf-8")
-        assert re.findall(r"(?i)https?:|@import|url\(", text) == []
+@pytest.mark.parametrize("path", sorted(STATIC.iterdir()), ids=lambda path: path.name)
+def test_script_and_styles_name_no_address(path):
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"(?i)https?:|@import|url\(", text) == []
 
 
-def test_script_is_classic_and_evaluates_no_text():
-    text = SCRIPT.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", sorted(STATIC.glob("*.js")), ids=lambda path: path.name)
+def test_script_is_classic_and_evaluates_no_text(path):
+    text = path.read_text(encoding="utf-8")
     assert re.findall(r"(?m)^\s*(import|export)\b|\beval\(|new Function|innerHTML", text) == []
 
 
-def test_class_names_carry_the_prefix():
-    styles = (STATIC / "attention_lab.css").read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", sorted(STATIC.glob("*.css")), ids=lambda path: path.name)
+def test_class_names_carry_the_prefix(path):
+    styles = path.read_text(encoding="utf-8")
     names = set(
         re.findall(r"\.([a-z_][\w-]*)(?=[^{}]*\{)", re.sub(r"/\*.*?\*/", "", styles, flags=re.S))
     )
@@ -242,7 +245,7 @@ def test_script_computes_numpys_numbers(temperature, causal):
         "edits": [[*cell, amount] for cell, amount in edits.items()],
     }
     program = (
-        f"require({json.dumps(str(SCRIPT))});"
+        f"require({json.dumps(str(SHARED))}); require({json.dumps(str(SCRIPT))});"
         f"console.log(JSON.stringify(mhaAttentionLab.attend({json.dumps(state)})))"
     )
     printed = subprocess.run(

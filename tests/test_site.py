@@ -152,11 +152,13 @@ def test_every_image_has_a_text():
     assert silent == []
 
 
-def test_live_figure_is_loaded_where_one_stands_and_nowhere_else():
+def test_live_figures_are_loaded_where_they_stand_and_nowhere_else():
+    scripts = {path.name for path in (ROOT / "mha_lessons" / "static").glob("*.js")}
     for path, page in site_pages().items():
-        loaded = any("attention_lab.js" in address for address in page.loads)
-        stands = "<mha-attention-lab" in path.read_text(encoding="utf-8")
-        assert loaded == stands, path
+        loaded = [n for n in (a.split("?")[0].split("/")[-1] for a in page.loads) if n in scripts]
+        tags = set(re.findall(r"<mha-([a-z-]+)", path.read_text(encoding="utf-8")))
+        wanted = sorted(f"{tag.replace('-', '_')}.js" for tag in tags)
+        assert loaded == (["live_figure.js", *wanted] if wanted else []), path
 
 
 def test_heavy_scripts_of_the_theme_are_left_out():

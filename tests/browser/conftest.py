@@ -2,6 +2,7 @@
 
     browser      one Chromium for the tests of a module
     open_page    open_page(url, *, width=1200, dark=False, **more) -> a playwright page
+    write_page   write_page(*figures, script=True) -> the address of a page with live figures
 
 The network is blocked: only file:, data:, blob: and this machine are served. A test fails at its
 end when a page asked for anything else, or said anything on the console.
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 
+import live_page
 import pytest
 
 FLAGS = [
@@ -101,3 +103,9 @@ def open_page(browser):
         context.close()
     assert not outside, f"the page asked for {outside}"
     assert not heard, f"the page said {heard}"
+
+
+@pytest.fixture
+def write_page(tmp_path):
+    """A factory of pages with live figures: write_page(*figures, script=True) -> address."""
+    return lambda *figures, script=True: live_page.write(tmp_path / "page.html", figures, script)

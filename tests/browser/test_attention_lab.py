@@ -4,49 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from live_page import CONTRASTS, MODEL, SHIFTS, start_figure
 
 from mha_lessons import toy
-from mha_lessons.widgets import STATIC, AttentionLab, _fixed
+from mha_lessons.widgets import AttentionLab
+from mha_lessons.widgets.live_figure import fixed
 
 pytestmark = pytest.mark.browser
 
 CHAPTER = Path(__file__).parents[2] / "_build/html/book/01_single_head.html"
-HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>A lab</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<script>document.documentElement.dataset.theme =
-  matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";</script>
-<style>
-  html { color-scheme: light dark; }
-  html[data-theme="dark"] { background: #121212; color: #ced6dd; }
-  body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 sans-serif; }
-</style>
-"""
 EIGHT = "the old man sees a small bird sing"
 ALL = ("Q", "K", "V", "scores", "weights", "output")
-
-
-@pytest.fixture
-def write_page(tmp_path):
-    """Write a page with these labs, its style sheets and its script; return its address."""
-
-    def write_page(*labs, script=True):
-        assets = [
-            f'<link rel="stylesheet" href="{(STATIC / name).as_uri()}">'
-            for name in ("palette.css", "attention_lab.css")
-        ]
-        if script:
-            assets.append(f'<script defer src="{(STATIC / "attention_lab.js").as_uri()}"></script>')
-        body = "".join(lab.static_html() for lab in labs)
-        path = tmp_path / "lab.html"
-        path.write_text(
-            f"{HEAD}{''.join(assets)}</head><body><main><p>Before.</p>{body}<p>After.</p></main>"
-            "</body></html>",
-            encoding="utf-8",
-        )
-        return path.as_uri()
-
-    return write_page
 
 
 @pytest.fixture(params=["standalone", "chapter"])
@@ -65,7 +33,7 @@ class Lab:
     def __init__(self, page, nth=0):
         self.page, self.nth = page, nth
         self.host = page.locator("mha-attention-lab").nth(nth)
-        self.host.locator(".mha-lab").wait_for()
+        self.host.locator(".mha-live").wait_for()
         self.words = self.host.get_by_label("Words")
         self.temperature = self.host.get_by_label("Temperature")
         self.causal = self.host.get_by_label("Causal mask")
@@ -131,16 +99,14 @@ def test_every_edit_gives_numpys_numbers(address, open_page):
 def test_cells_show_the_numbers(open_page, write_page):
     lab = Lab(open_page(write_page(AttentionLab(tokens=EIGHT, edits={(2, 1): 3.0}, query=2))))
     head = lab.assert_numpys_numbers()
-    assert lab.texts(".mha-scores td") == [_fixed(x) for x in head.scores.ravel()]
-    assert lab.texts(".mha-weights td.mha-cell") == [_fixed(x) for x in head.weights.ravel()]
+    assert lab.texts(".mha-scores td") == [fixed(x) for x in head.scores.ravel()]
+    assert lab.texts(".mha-weights td.mha-cell") == [fixed(x) for x in head.weights.ravel()]
     assert lab.texts(".mha-weights td.mha-sum") == ["1.00"] * 8
     assert lab.texts(".mha-sum-of-values tfoot .mha-number-cell") == [
-        _fixed(x) for x in head.output[2]
+        fixed(x) for x in head.output[2]
     ]
     products = head.weights[2][:, None] * head.V
-    assert lab.texts(".mha-sum-of-values tbody .mha-output") == [
-        _fixed(x) for x in products.ravel()
-    ]
+    assert lab.texts(".mha-sum-of-values tbody .mha-output") == [fixed(x) for x in products.ravel()]
 
 
 def test_one_score_is_worked_out(open_page, write_page):
@@ -151,7 +117,7 @@ def test_one_score_is_worked_out(open_page, write_page):
         *("1", "0", "1", "1", "sum 3"),
     ]
     exps = np.exp(lab.assert_numpys_numbers().scores[1])
-    part, whole, weight = (_fixed(x) for x in (exps[2], exps.sum(), exps[2] / exps.sum()))
+    part, whole, weight = (fixed(x) for x in (exps[2], exps.sum(), exps[2] / exps.sum()))
     assert lab.texts(".mha-lines p") == [
         "score = 3 / √4 / 2.00 + 1.50 = 2.25",
         f"e2.25 = {part}, row sum {whole}",  # the exponent stands above the line
@@ -246,7 +212,7 @@ def test_every_control_and_cell_has_a_name(address, open_page):
     )
     assert all(name.strip() for name in names)
     head, tokens = lab.assert_numpys_numbers(), lab.result()["tokens"]
-    scores, weights = (np.vectorize(_fixed)(x) for x in (head.scores, head.weights))
+    scores, weights = (np.vectorize(fixed)(x) for x in (head.scores, head.weights))
     labels = lab.host.locator(".mha-scores td").evaluate_all(
         "cells => cells.map((cell) => cell.ariaLabel)"
     )
@@ -290,32 +256,6 @@ def test_touch_targets_are_large_enough(open_page, write_page):
 
     assert smallest_side("td.mha-cell") >= 24
     assert smallest_side("button, input[type=text], input[type=range], label.mha-check") >= 44
-
-
-CONTRASTS = """lab => {
-  const parse = (text) => {
-    const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number);
-    return { rgb: [r, g, b], a };
-  };
-  const luminance = (rgb) => rgb.map((c) => c / 255)
-    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = (e) => {
-    for (; e; e = e.parentElement) {
-      const { rgb, a } = parse(getComputedStyle(e).backgroundColor);
-      if (a === 1) return rgb;
-    }
-    return [255, 255, 255];
-  };
-  const texts = document.createTreeWalker(lab, NodeFilter.SHOW_TEXT), found = [];
-  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
-    const e = text.parentElement;
-    if (!text.data.trim() || !e.checkVisibility() || e.closest("[aria-disabled]")) continue;
-    const [x, y] = [parse(getComputedStyle(e).color).rgb, ground(e)].map(luminance);
-    found.push([(Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05), text.data]);
-  }
-  return found.sort((a, b) => a[0] - b[0]);
-}"""
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -369,30 +309,6 @@ def test_two_labs_do_not_interfere(open_page, write_page):
     assert len(ids) == len(set(ids))
 
 
-SHIFTS = """
-  window.shift = 0;
-  new PerformanceObserver((list) => list.getEntries().forEach((e) => { window.shift += e.value; }))
-    .observe({ type: "layout-shift", buffered: true });
-  // The page is painted without the figure until the test starts it.
-  window.customElements.define = ((define) => function (...all) {
-    window.startFigure = () => define.apply(customElements, all);
-  })(customElements.define);
-"""
-
-
-def _start_figure(page):
-    """Start the figure of a page opened with SHIFTS; return how much the page shifted."""
-    assert page.locator(".mha-lab").count() == 0  # the tables stand there first
-    page.evaluate("window.MathJax?.startup?.promise")  # equations shift too, not our matter here
-    page.locator("mha-attention-lab").evaluate("lab => lab.scrollIntoView()")
-    page.wait_for_timeout(500)
-    before = page.evaluate("window.shift")
-    page.evaluate("window.startFigure()")
-    Lab(page)
-    page.wait_for_timeout(200)
-    return page.evaluate("window.shift") - before
-
-
 @pytest.mark.parametrize("tokens", ["cat", "the cat sat down", EIGHT])
 @pytest.mark.parametrize("width", [1200, 656, 390])
 def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width, tokens):
@@ -402,7 +318,7 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width,
         return page.evaluate("document.documentElement.scrollHeight")
 
     before = height()
-    assert _start_figure(page) < 0.02
+    assert start_figure(page) < 0.02
     assert abs(height() - before) < 32  # two lines of text, whatever the font
 
 
@@ -410,37 +326,13 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width,
 def test_chapter_does_not_jump_when_its_figure_starts(open_page, width):
     if not CHAPTER.exists():
         pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
-    assert _start_figure(open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)) < 0.02
+    assert start_figure(open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)) < 0.02
 
 
 def test_without_scripts_the_tables_remain(open_page, write_page):
     page = open_page(write_page(AttentionLab()), java_script_enabled=False)
     assert page.locator("mha-attention-lab caption").count() == 2
     assert "0.54" in page.locator("mha-attention-lab").inner_text()
-
-
-MODEL = """([esm, state]) => {
-  const listeners = {};
-  window.model = {
-    sent: [], changed: {},
-    get: (name) => state[name],
-    set(name, value) {
-      if (JSON.stringify(state[name]) === JSON.stringify(value)) return;
-      state[name] = this.changed[name] = value;
-      (listeners["change:" + name] || []).forEach((f) => f());
-    },
-    save_changes() { this.sent.push(this.changed); this.changed = {}; },
-    on(event, f) { (listeners[event] ||= []).push(f); },
-    off(event, f) { listeners[event] = listeners[event].filter((g) => g !== f); },
-    heard: () => Object.values(listeners).flat().length,
-  };
-  const source = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
-  return import(source).then((module) => {
-    const el = document.querySelector("main");
-    el.replaceChildren();
-    window.leave = module.default.render({ model, el });
-  });
-}"""
 
 
 def test_notebook_and_figure_share_one_state(open_page, write_page):
@@ -459,13 +351,13 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
         widget.set_state(sent)
     assert widget.edits == {(1, 2): 0.5}
     cells = page.locator(".mha-weights td.mha-cell")
-    assert cells.all_inner_texts() == [_fixed(x) for x in widget.weights.ravel()]
+    assert cells.all_inner_texts() == [fixed(x) for x in widget.weights.ravel()]
 
     widget.tokens, widget.temperature = "a dog barked", 2  # kernel -> figure
     page.evaluate(
         "state => Object.entries(state).forEach(([k, v]) => model.set(k, v))",
         widget.get_state(["tokens", "temperature", "edits", "query", "key"]),
     )
-    assert cells.all_inner_texts() == [_fixed(x) for x in widget.weights.ravel()]
+    assert cells.all_inner_texts() == [fixed(x) for x in widget.weights.ravel()]
     page.evaluate("leave()")
     assert page.evaluate("model.heard()") == 0

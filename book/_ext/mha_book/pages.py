@@ -11,8 +11,9 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
-LAB = "attention_lab"
-LAB_TAG = "<mha-attention-lab"
+STATIC = Path(__file__).resolve().parents[3] / "mha_lessons" / "static"
+SHARED = "live_figure"
+LIVE_TAG = re.compile(r"<mha-([a-z-]+)")
 
 # (pattern, replacement): what no option of the theme changes.
 GAPS = [
@@ -55,11 +56,23 @@ def copy_mathjax(app, exception):
         shutil.copyfile(source, target)
 
 
-def add_lab_where_used(app, pagename, templatename, context, doctree):
-    """Load the live figure's files on the pages that show one."""
-    if LAB_TAG in context.get("body", ""):
-        app.add_js_file(f"{LAB}.js", loading_method="defer")
-        app.add_css_file(f"{LAB}.css")
+def add_live_figures(app, pagename, templatename, context, doctree):
+    """Load each live figure's files on the pages that show it, after those that all share.
+
+    The element <mha-attention-lab> is drawn by attention_lab.js.
+    """
+    names = {tag.replace("-", "_") for tag in LIVE_TAG.findall(context.get("body", ""))}
+    for name in sorted(names):
+        if not (STATIC / f"{name}.js").exists():
+            log.warning(
+                "%s shows <mha-%s>, but %s.js is not in mha_lessons/static.",
+                pagename,
+                name.replace("_", "-"),
+                name,
+            )
+    for name in [SHARED, *sorted(names)] if names else []:
+        app.add_js_file(f"{name}.js", loading_method="defer")
+        app.add_css_file(f"{name}.css")
 
 
 def drop_idle_scripts(app, pagename, templatename, context, doctree):
@@ -128,7 +141,7 @@ def setup(app):
     app.connect("builder-inited", close_gaps)
     app.connect("source-read", leave_out_setup)
     app.connect("doctree-read", require_alternative_texts)
-    app.connect("html-page-context", add_lab_where_used)
+    app.connect("html-page-context", add_live_figures)
     app.connect("html-page-context", drop_idle_scripts, priority=900)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", stay_honest, priority=999)

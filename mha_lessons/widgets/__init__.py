@@ -1,0 +1,6 @@
+"""Live figures: the numbers of the course under the reader's hands."""
+
+from mha_lessons.widgets.attention_lab import AttentionLab
+from mha_lessons.widgets.live_figure import STATIC, LiveFigure
+
+__all__ = ["STATIC", "AttentionLab", "LiveFigure"]
