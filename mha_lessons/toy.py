@@ -3,7 +3,7 @@
 The numbers are made up. Embeddings are pseudo-random (taken from a hash of each word) and the
 projections are arbitrary small integers: nothing here was trained, and who reads whom means
 nothing. The arithmetic is real, and it can be checked by head: every entry of Q, K and V is an
-integer from -2 to 2. `static/attention_lab.js` computes the same; the tests hold the two together.
+integer from -2 to 2. `static/live_figure.js` computes the same; the tests hold the two together.
 """
 
 from math import sqrt

@@ -4,36 +4,19 @@
 (function (root) {
   "use strict";
   const {
-    sum, dot, transpose, matmul, softmax, fixed, score, integer, signed, large, shade,
+    sum, dot, transpose, matmul, softmax, toyHead, fixed, score, integer, signed, large, shade,
     element, change, classes, word, math, hint, stage, matrix, grid, slider, checkbox, button, define,
   } = root.mhaLive;
 
   // ==================================================================================== numbers
-  // The twin of mha_lessons/toy.py, step by step; tests/test_live_figure.py compares the two.
-  // The numbers are made up: embeddings are pseudo-random, projections arbitrary small integers.
+  // The twin of toy.attend in mha_lessons/toy.py; tests/test_live_figure.py compares the two.
 
-  const D_MODEL = 6, D_K = 4;
-  const W_Q = [[0, 0, 0, -1], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [-1, 1, 0, 0], [0, 0, 1, 1]];
-  const W_K = [[0, -1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0], [0, -1, 0, 0], [-1, 0, 1, 0], [-1, 0, 0, 0]];
-  const W_V = [[-1, 0, 0], [0, 0, 0], [0, -1, 1], [0, 0, 0], [0, 0, 1], [1, -1, 0]];
-
-  const MOST_TOKENS = 8, MOST_EDIT = 10, STEP = 0.5;
+  const D_K = 4, MOST_TOKENS = 8, MOST_EDIT = 10, STEP = 0.5;
   const DEFAULTS = {
     tokens: ["the", "cat", "sat", "down"], temperature: 1, causal: false,
     edits: [], // [query, key, what to add to that score]
     query: 1, key: 2,
   };
-
-  /** FNV-1a, 32 bits. */
-  function hash(word) {
-    return new TextEncoder().encode(word)
-      .reduce((value, byte) => Math.imul(value ^ byte, 0x01000193) >>> 0, 0x811c9dc5);
-  }
-
-  /** The base-3 digits of a word's hash, less 1: features from {-1, 0, 1}. */
-  function embed(word) {
-    return Array.from({ length: D_MODEL }, (_, m) => Math.floor(hash(word) / 3 ** m) % 3 - 1);
-  }
 
   const isHidden = (state, i, j) => state.causal && j > i;
   const editOf = (state, i, j) =>
@@ -41,8 +24,7 @@
 
   /** weights = softmax(Q K^T / sqrt(d_k) / temperature + edits), output = weights V */
   function attend(state) {
-    const x = state.tokens.map(embed);
-    const [Q, K, V] = [W_Q, W_K, W_V].map((W) => matmul(x, W));
+    const { Q, K, V } = toyHead(state.tokens);
     const scores = matmul(Q, transpose(K)).map((row, i) => row.map((product, j) =>
       isHidden(state, i, j) ? -Infinity
         : product / Math.sqrt(D_K) / state.temperature + editOf(state, i, j)));
@@ -108,9 +90,11 @@
   function scoreGrid(lab) {
     const scores = grid(lab, {
       class: "mha-scores", "aria-label": "Scores", "aria-describedby": lab.id + "-keys",
-    }, (key) => {
-      if (key in CHANGES) lab.nudge(CHANGES[key]);
-      return key in CHANGES;
+    }, {
+      press(key) {
+        if (key in CHANGES) lab.nudge(CHANGES[key]);
+        return key in CHANGES;
+      },
     });
     return {
       node: stage(1, "Scores", math(["i", "Q", "query"], ["i", "K", "key"], ["sup", "T"],

@@ -25,6 +25,32 @@
     return exps.map((x) => x / sum(exps));
   }
 
+  // The twin of mha_lessons/toy.py: a head of small integers. They are made up: embeddings are
+  // pseudo-random, projections arbitrary.
+
+  const D_MODEL = 6;
+  const W_Q = [[0, 0, 0, -1], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0], [-1, 1, 0, 0], [0, 0, 1, 1]];
+  const W_K = [[0, -1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0], [0, -1, 0, 0], [-1, 0, 1, 0], [-1, 0, 0, 0]];
+  const W_V = [[-1, 0, 0], [0, 0, 0], [0, -1, 1], [0, 0, 0], [0, 0, 1], [1, -1, 0]];
+
+  /** FNV-1a, 32 bits. */
+  function hash(word) {
+    return new TextEncoder().encode(word)
+      .reduce((value, byte) => Math.imul(value ^ byte, 0x01000193) >>> 0, 0x811c9dc5);
+  }
+
+  /** The base-3 digits of a word's hash, less 1: features from {-1, 0, 1}. */
+  function embed(word) {
+    return Array.from({ length: D_MODEL }, (_, m) => Math.floor(hash(word) / 3 ** m) % 3 - 1);
+  }
+
+  /** Q = x W_Q (T, 4), K = x W_K (T, 4), V = x W_V (T, 3) */
+  function toyHead(tokens) {
+    const x = tokens.map(embed);
+    const [Q, K, V] = [W_Q, W_K, W_V].map((W) => matmul(x, W));
+    return { Q, K, V };
+  }
+
   // ======================================================================================= text
 
   const minus = (text) => text.replace("-", "\u2212");
@@ -160,11 +186,12 @@
   const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
   /** A matrix under the keyboard: arrow keys move the selection (state.query, state.key), which has
-   *  the focus. `press(key)` hears the other keys, and returns true for those it used. */
-  function grid(figure, attributes, press) {
+   *  the focus. `press(key)` hears the other keys, and returns true for those it used; `pick(i, j)`
+   *  hears clicks, and selects the cell unless it is given. */
+  function grid(figure, attributes, { press, pick } = {}) {
     const self = matrix(
       { ...attributes, role: "grid", onkeydown: onKey },
-      { role: "gridcell", pick: (i, j) => figure.set({ query: i, key: j }) },
+      { role: "gridcell", pick: pick || ((i, j) => figure.set({ query: i, key: j })) },
     );
 
     function onKey(event) {
@@ -174,7 +201,7 @@
       if (event.key in MOVES) {
         const [down, right] = MOVES[event.key];
         figure.set({ query: inside(query + down, self.queries), key: inside(key + right, self.keys) });
-      } else if (!press(event.key)) return;
+      } else if (!press?.(event.key)) return;
       event.preventDefault();
     }
 
@@ -261,7 +288,11 @@
     let last = null;
     function redraw() {
       const state = figure.state(), result = plan.compute(state);
-      for (const node of [host, body]) Object.assign(node.dataset, plan.data?.(state));
+      for (const [name, value] of Object.entries(plan.data?.(state) || {}))
+        for (const node of [host, body]) {
+          node.dataset[name] = value;
+          node.style.setProperty("--mha-" + name, value);
+        }
       draw({ state, result, scale: weightScale(host) });
       const now = { ...state, ...result };
       const words = last && say?.(now, last);
@@ -312,7 +343,8 @@
    *            the figure, how it follows the state, and what is read aloud after a change (or
    *            nothing). `figure` has id, state(), set(changes), reset() and focused().
    *  tidy      optional: state -> a state that fits together
-   *  data      optional: state -> data attributes, for the styles
+   *  data      optional: state -> what the styles need: { tokens: 4 } is there as data-tokens and
+   *            as --mha-tokens
    *
    *  Returns `render`, which anywidget calls. On the element, `result()` returns the state and the
    *  computed numbers at full precision. */
@@ -336,7 +368,7 @@
   }
 
   root.mhaLive = {
-    sum, dot, transpose, matmul, softmax,
+    sum, dot, transpose, matmul, softmax, toyHead,
     minus, fixed, score, integer, signed, large,
     shade,
     element, change, classes, word, math, hint, stage,

@@ -62,8 +62,9 @@ class LiveFigure(anywidget.AnyWidget):
         }
         config = escape(json.dumps(state, ensure_ascii=False))
         data = "".join(f' data-{name}="{value}"' for name, value in self._data().items())
+        style = "".join(f"--mha-{name}:{value};" for name, value in self._data().items())
         return (
-            f'<{self._tag} class="mha-figure" config="{config}"{data}>'
+            f'<{self._tag} class="mha-figure" config="{config}"{data} style="{style}">'
             f"<div>{''.join(self._tables())}</div></{self._tag}>"
         )
 
@@ -72,7 +73,7 @@ class LiveFigure(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _data(self) -> dict[str, object]:
-        """Name the data attributes from which the style sheet knows how much room to keep."""
+        """Name what the style sheet must know to keep room: data-<name> and --mha-<name>."""
         return {}
 
     def _repr_mimebundle_(self, **kwargs):
