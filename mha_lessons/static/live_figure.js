@@ -300,6 +300,7 @@
       last = now;
     }
 
+    host.classList.add("mha-figure");
     host.replaceChildren(body);
     const unsubscribe = store.subscribe(redraw);
     redraw();
@@ -361,7 +362,7 @@
       });
     }
     return ({ model, el }) => {
-      const host = element("div", { class: "mha-figure" });
+      const host = element("div");
       el.append(host);
       return mount(host, modelStore(model, Object.keys(plan.defaults)), plan).destroy;
     };

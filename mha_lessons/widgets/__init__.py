@@ -2,5 +2,6 @@
 
 from mha_lessons.widgets.attention_lab import AttentionLab
 from mha_lessons.widgets.live_figure import STATIC, LiveFigure
+from mha_lessons.widgets.mask_painter import MaskPainter
 
-__all__ = ["STATIC", "AttentionLab", "LiveFigure"]
+__all__ = ["STATIC", "AttentionLab", "LiveFigure", "MaskPainter"]

@@ -109,7 +109,7 @@ class AttentionLab(LiveFigure, figure="attention_lab"):
 
     @traitlets.validate("tokens")
     def _check_tokens(self, proposal):
-        return _words(proposal.value)
+        return words_of(proposal.value)
 
     @traitlets.validate("temperature")
     def _check_temperature(self, proposal):
@@ -127,7 +127,7 @@ class AttentionLab(LiveFigure, figure="attention_lab"):
 
     @traitlets.validate("edits")
     def _check_edits(self, proposal):
-        edits, T = proposal.value, len(_words(self.tokens))
+        edits, T = proposal.value, len(words_of(self.tokens))
         if not isinstance(edits, dict):
             raise traitlets.TraitError(
                 f"edits must be a dict from (query, key) to a number: got {edits!r}. "
@@ -150,7 +150,7 @@ class AttentionLab(LiveFigure, figure="attention_lab"):
 
     @traitlets.validate("query", "key")
     def _check_selection(self, proposal):
-        T = len(_words(self.tokens))
+        T = len(words_of(self.tokens))
         if not is_index(proposal.value, T):
             raise traitlets.TraitError(
                 f"{proposal.trait.name} must be the number of a word, from 0 to {T - 1} for "
@@ -166,7 +166,8 @@ class AttentionLab(LiveFigure, figure="attention_lab"):
         self.query, self.key = min(self.query, T - 1), min(self.key, T - 1)
 
 
-def _words(tokens):
+def words_of(tokens) -> tuple[str, ...]:
+    """Return 1 to 8 words, given as such or as one string, or say that they must be."""
     words = tuple(tokens.split()) if isinstance(tokens, str) else tokens
     if not isinstance(words, list | tuple) or not 1 <= len(words) <= MOST_TOKENS:
         raise traitlets.TraitError(

@@ -81,7 +81,10 @@ class LiveFigure(anywidget.AnyWidget):
         return {**data, "text/html": self.static_html()}, metadata
 
     def __repr__(self):
-        state = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.STATE)
+        def text(value):
+            return repr(value.tolist() if isinstance(value, np.ndarray) else value)
+
+        state = ", ".join(f"{name}={text(getattr(self, name))}" for name in self.STATE)
         return f"{type(self).__name__}({state})"
 
 
