@@ -1,7 +1,8 @@
 """Live figures: the numbers of the course under the reader's hands."""
 
 from mha_lessons.widgets.attention_lab import AttentionLab
+from mha_lessons.widgets.cost_ledger import CostLedger
 from mha_lessons.widgets.live_figure import STATIC, LiveFigure
 from mha_lessons.widgets.mask_painter import MaskPainter
 
-__all__ = ["STATIC", "AttentionLab", "LiveFigure", "MaskPainter"]
+__all__ = ["STATIC", "AttentionLab", "CostLedger", "LiveFigure", "MaskPainter"]
