@@ -24,11 +24,11 @@ def test_entries_are_the_librarys_counts():
         "projections to Q, K, V": flops["W_Q"] + flops["W_K"] + flops["W_V"],
         "projection W_O": flops["W_O"],
         "score products": sum(cost.score_flops(sizes).values()),
-        "score elements": cost.score_elements(sizes),
-        "weights, stored": cost.materialised_bytes(sizes, 4),
-        "kept by a tiled kernel": cost.tiled_bytes(sizes, 4),
-        "KV cache": cost.kv_cache_bytes(sizes, 4, layers=7),
-        "parameters, stored": cost.parameters(sizes),
+        "softmax, elements": cost.score_elements(sizes),
+        "weights, if stored": cost.materialised_bytes(sizes, 4),
+        "kept by a fused kernel": cost.tiled_bytes(sizes, 4),
+        "cache of K and V": cost.kv_cache_bytes(sizes, 4, layers=7),
+        "stored parameters": cost.parameters(sizes),
         "parameters that count": cost.effective_parameters(sizes),
     }
     assert ledger.crossover == cost.crossover_length(78, 6, 3)

@@ -28,11 +28,11 @@
         2 * T * d_model * h * d_k + 2 * S * d_model * h_kv * d_k + 2 * S * d_model * h_kv * d_v,
       "projection W_O": 2 * T * h * d_v * d_model,
       "score products": 2 * h * T * d_k * S + 2 * h * T * S * d_v,
-      "score elements": h * T * S,
-      "weights, stored": h * T * S * b,
-      "kept by a tiled kernel": T * h * d_v * b + 4 * h * T,
-      "KV cache": layers * S * h_kv * (d_k + d_v) * b,
-      "parameters, stored": stored,
+      "softmax, elements": h * T * S,
+      "weights, if stored": h * T * S * b,
+      "kept by a fused kernel": T * h * d_v * b + 4 * h * T,
+      "cache of K and V": layers * S * h_kv * (d_k + d_v) * b,
+      "stored parameters": stored,
       "parameters that count": stored - h_kv * (d_k ** 2 + d_v ** 2),
     };
   }
@@ -166,7 +166,7 @@
           stops: divisors(num_heads),
           text: shared === 1 ? "each head has its own" : `each serves ${heads(shared)}`,
         });
-        layers.draw(state, { text: "for the KV cache" });
+        layers.draw(state, { text: "for the cache" });
         bytes.draw(state, { text: "per element; 2: bfloat16" });
         rule.textContent = (last && notice(state, last))
           || "Only divisors are offered: h must divide d_model, so that d_k is whole, and the key and "
@@ -194,13 +194,13 @@
     ["projections to Q, K, V", "FLOPs", ["2T ", ...D, "\u00b2 (1 + 2", ...HKV, "/", H, ")"]],
     ["projection W_O", "FLOPs", ["2T ", ...D, "\u00b2"]],
     ["score products", "FLOPs", ["4T\u00b2 ", ...D]],
-    ["score elements", "elements", [H, " T\u00b2"]],
+    ["softmax, elements", "elements", [H, " T\u00b2"]],
   ];
   const ROOM = [
-    ["weights, stored", "bytes", [H, " T\u00b2 \u00b7 bytes"]],
-    ["kept by a tiled kernel", "bytes", ["T ", ...D, " \u00b7 bytes + 4", H, " T"]],
-    ["KV cache", "bytes", ["2T ", ...D, " \u00b7 ", ...HKV, "/", H, " \u00b7 layers \u00b7 bytes"]],
-    ["parameters, stored", "parameters", ["2", ...D, "\u00b2 (1 + ", ...HKV, "/", H, ")"]],
+    ["weights, if stored", "bytes", [H, " T\u00b2 \u00b7 bytes"]],
+    ["kept by a fused kernel", "bytes", ["T ", ...D, " \u00b7 bytes + 4", H, " T"]],
+    ["cache of K and V", "bytes", ["2T ", ...D, " \u00b7 ", ...HKV, "/", H, " \u00b7 layers \u00b7 bytes"]],
+    ["stored parameters", "parameters", ["2", ...D, "\u00b2 (1 + ", ...HKV, "/", H, ")"]],
     ["parameters that count", "parameters",
       ["stored \u2212 2", ...HKV, " (", ...D, "/", H, ")\u00b2"]],
   ];

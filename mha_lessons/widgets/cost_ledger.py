@@ -53,8 +53,8 @@ class CostLedger(LiveFigure, figure="cost_ledger"):
     --------
     >>> from mha_lessons.widgets import CostLedger
     >>> ledger = CostLedger(d_model=512, num_heads=8, T=1024)
-    >>> [entry.name for entry in ledger.entries() if entry.here == entry.one_head]
-    ['projections to Q, K, V', 'projection W_O', 'score products', 'KV cache', 'parameters, stored']
+    >>> [entry.name for entry in ledger.entries() if entry.here > entry.one_head]
+    ['softmax, elements', 'weights, if stored', 'kept by a fused kernel', 'parameters that count']
     >>> ledger.crossover
     1024.0
     """
@@ -90,11 +90,11 @@ class CostLedger(LiveFigure, figure="cost_ledger"):
             ("projections to Q, K, V", "FLOPs"): sum(projections.values()) - projections["W_O"],
             ("projection W_O", "FLOPs"): projections["W_O"],
             ("score products", "FLOPs"): sum(scores.values()),
-            ("score elements", "elements"): cost.score_elements(sizes),
-            ("weights, stored", "bytes"): cost.materialised_bytes(sizes, b),
-            ("kept by a tiled kernel", "bytes"): cost.tiled_bytes(sizes, b),
-            ("KV cache", "bytes"): cost.kv_cache_bytes(sizes, b, layers=self.layers),
-            ("parameters, stored", "parameters"): cost.parameters(sizes),
+            ("softmax, elements", "elements"): cost.score_elements(sizes),
+            ("weights, if stored", "bytes"): cost.materialised_bytes(sizes, b),
+            ("kept by a fused kernel", "bytes"): cost.tiled_bytes(sizes, b),
+            ("cache of K and V", "bytes"): cost.kv_cache_bytes(sizes, b, layers=self.layers),
+            ("stored parameters", "parameters"): cost.parameters(sizes),
             ("parameters that count", "parameters"): cost.effective_parameters(sizes),
         }
 
@@ -102,7 +102,7 @@ class CostLedger(LiveFigure, figure="cost_ledger"):
         yield table(
             f"What a layer of {self.num_heads} heads costs, and one of a single head: "
             f"T = {self.T}, d_model = {self.d_model}, {self.sizes.num_kv_heads} key and value "
-            f"heads, {self.bytes_per_element} bytes per element. The KV cache is that of "
+            f"heads, {self.bytes_per_element} bytes per element. The cache is that of "
             f"{self.layers} layers.",
             [f"{self.num_heads} heads", "one head", "unit", "more heads"],
             (

@@ -65,7 +65,9 @@ class LiveFigure(anywidget.AnyWidget):
         style = "".join(f"--mha-{name}:{value};" for name, value in self._data().items())
         return (
             f'<{self._tag} class="mha-figure" config="{config}"{data} style="{style}">'
-            f"<div>{''.join(self._tables())}</div></{self._tag}>"
+            # A table that is wider than a phone is scrolled in here, by keyboard too.
+            f'<div role="group" aria-label="The numbers of this figure" tabindex="0">'
+            f"{''.join(self._tables())}</div></{self._tag}>"
         )
 
     def _tables(self) -> Iterable[str]:

@@ -204,19 +204,19 @@ def test_rows_say_in_words_which_are_equal_and_which_grow(ledger):
         "projections to Q, K, V": "= equal",
         "projection W_O": "= equal",
         "score products": "= equal",
-        "score elements": "▲ grows, × 8",
-        "weights, stored": "▲ grows, × 8",
-        "kept by a tiled kernel": "▲ grows, × 1.03",
-        "KV cache": "= equal",
-        "parameters, stored": "= equal",
+        "softmax, elements": "▲ grows, × 8",
+        "weights, if stored": "▲ grows, × 8",
+        "kept by a fused kernel": "▲ grows, × 1.03",
+        "cache of K and V": "= equal",
+        "stored parameters": "= equal",
         "parameters that count": "▲ grows, × 1.88",
     }
     assert (
-        "Equal: projections to Q, K, V; projection W_O; score products; KV cache" in ledger.text()
+        "Equal: projections to Q, K, V; projection W_O; score products; cache of K and V" in ledger.text()
     )
     ledger.list("Key/value heads").select_option("2")
-    assert verdicts(ledger)["KV cache"] == "▼ shrinks, × 0.25"
-    assert "Smaller: projections to Q, K, V; KV cache; parameters, stored" in ledger.text()
+    assert verdicts(ledger)["cache of K and V"] == "▼ shrinks, × 0.25"
+    assert "Smaller: projections to Q, K, V; cache of K and V; stored parameters" in ledger.text()
     ledger.list("h, heads").select_option("1")
     assert set(verdicts(ledger).values()) == {"= equal"}
 
