@@ -26,8 +26,8 @@ FLAGS = [
     "--disable-quic",
 ]
 LOCAL = re.compile(r"(file|data|blob|about):|http://(127\.0\.0\.1|localhost)[:/]")
-# Two reports of the theme and of an extension on each page of the book.
-CHATTER = re.compile(r"\[PST\]: Changed to |\[togglebutton\]: Adding ")
+# Reports of the theme and of an extension on pages of the book.
+CHATTER = re.compile(r"\[PST\]: (?:Changed to|Scrolled sidebar) |\[togglebutton\]: Adding ")
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """The mask painter in Chromium: NumPy's numbers for every mask, under any hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from live_page import CONTRASTS, MODEL, NAMES, SHIFTS, start_figure
@@ -11,6 +13,7 @@ from mha_lessons.widgets.mask_painter import PRESETS, preset
 
 pytestmark = pytest.mark.browser
 
+CHAPTER = Path(__file__).parents[2] / "_build/html/book/04_causal_mask.html"
 EIGHT = "the old man sees a small bird sing"
 
 
@@ -250,6 +253,16 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width,
     before = height()
     assert start_figure(page) < 0.02
     assert abs(height() - before) < 32  # two lines of text, whatever the font
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_chapter_holds_the_figure_without_jump_or_sideways_scroll(open_page, width):
+    if not CHAPTER.exists():
+        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
+    page = open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)
+    assert start_figure(page) < 0.02
+    Painter(page).assert_numpys_numbers()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_without_scripts_the_tables_remain(open_page, write_page):
