@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 import traitlets
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -30,6 +30,7 @@ def test_weights_are_the_librarys():
     )
 
 
+@settings(deadline=None)
 @given(scores_and_masks)
 def test_a_row_with_a_key_left_is_the_same_by_rule_bare_or_filled(case):
     scores, mask = case
@@ -38,6 +39,7 @@ def test_a_row_with_a_key_left_is_the_same_by_rule_bare_or_filled(case):
     np.testing.assert_allclose(found.filled[some], found.weights[some], atol=1e-15)
 
 
+@settings(deadline=None)
 @given(scores_and_masks)
 def test_a_blank_row_gives_zeros_or_nan_or_an_average(case):
     scores, mask = case
@@ -47,6 +49,7 @@ def test_a_blank_row_gives_zeros_or_nan_or_an_average(case):
     np.testing.assert_allclose(found.filled[blank], 1 / mask.shape[1])
 
 
+@settings(deadline=None)
 @given(scores_and_masks)
 def test_zeros_after_softmax_lose_what_hidden_keys_got(case):
     scores, mask = case

@@ -211,9 +211,8 @@ def test_rows_say_in_words_which_are_equal_and_which_grow(ledger):
         "stored parameters": "= equal",
         "parameters that count": "▲ grows, × 1.88",
     }
-    assert (
-        "Equal: projections to Q, K, V; projection W_O; score products; cache of K and V" in ledger.text()
-    )
+    equal = "projections to Q, K, V; projection W_O; score products; cache of K and V"
+    assert f"Equal: {equal}" in ledger.text()
     ledger.list("Key/value heads").select_option("2")
     assert verdicts(ledger)["cache of K and V"] == "▼ shrinks, × 0.25"
     assert "Smaller: projections to Q, K, V; cache of K and V; stored parameters" in ledger.text()
