@@ -71,6 +71,14 @@ def test_drawn_figure_without_text_fails_the_strict_build(little_book):
     assert "An image needs an alternative text" in built.stdout
 
 
+def test_live_figure_without_script_fails_the_strict_build(little_book):
+    page = little_book / "book" / "index.md"
+    page.write_text(page.read_text() + "\n```{raw} html\n<mha-no-such></mha-no-such>\n```\n")
+    built = build(little_book)
+    assert built.returncode != 0
+    assert "book/index shows <mha-no-such>, but no_such.js is not in" in built.stdout
+
+
 def test_missing_notebook_fails_the_strict_build_and_says_how_to_write_it(little_book):
     (little_book / "book" / "index.ipynb").unlink()
     built = build(little_book)
