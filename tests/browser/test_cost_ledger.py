@@ -1,6 +1,7 @@
 """The cost ledger in Chromium: the counts of mha_lessons.cost, under any hand."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from mha_lessons.widgets.cost_ledger import BYTES, DEEPEST, LONGEST, WIDEST
 
 pytestmark = pytest.mark.browser
 
+CHAPTER = Path(__file__).parents[2] / "_build/html/book/05_compute_cost.html"
 COMPUTE = "state => mhaCostLedger.compute(state)"
 LARGEST = {"T": LONGEST, "d_model": WIDEST, "num_heads": WIDEST, "layers": DEEPEST}
 
@@ -314,6 +316,16 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width)
     before = height()
     assert start_figure(page) < 0.02
     assert abs(height() - before) < 32  # two lines of text, whatever the font
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_chapter_holds_the_figure_without_jump_or_sideways_scroll(open_page, width):
+    if not CHAPTER.exists():
+        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
+    page = open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)
+    assert start_figure(page) < 0.02
+    Ledger(page).assert_the_librarys_counts()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_without_scripts_the_table_remains(open_page, write_page):
