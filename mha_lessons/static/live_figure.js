@@ -258,6 +258,35 @@
     };
   }
 
+  /** One of several: choice(figure, { name: "wrong", label: "Mistake", options: [["no", "none"]] })
+   *  An option is [value, text, whyNot]; one with a reason cannot be chosen, and the reason is its
+   *  title. `draw(state, options)` may bring other options; `changes(value)` is what a choice sets. */
+  function choice(figure,
+    { name, label, about, options, changes = (value) => ({ [name]: value }) }) {
+    const id = figure.id + "-" + name, group = element("div", { class: "mha-options" });
+    let built = null, inputs = [];
+
+    function fit(options) {
+      const now = JSON.stringify(options);
+      if (now === built) return;
+      built = now;
+      inputs = options.map(([value, , whyNot]) => element("input", {
+        type: "radio", name: id, value, ...(whyNot && { disabled: "" }),
+        onchange: () => figure.set(changes(value)),
+      }));
+      group.replaceChildren(...options.map(([, text, whyNot], i) =>
+        element("label", { class: "mha-option", ...(whyNot && { title: whyNot }) }, inputs[i], text)));
+    }
+    return {
+      node: element("fieldset", { class: "mha-choice" },
+        element("legend", {}, label), group, ...(about ? [about] : [])),
+      draw(state, now = options) {
+        fit(now);
+        inputs.forEach((input, i) => { input.checked = now[i][0] === state[name]; });
+      },
+    };
+  }
+
   const button = (text, onclick, attributes = {}) =>
     element("button", { type: "button", onclick, ...attributes }, text);
 
@@ -373,7 +402,7 @@
     minus, fixed, score, integer, signed, large,
     shade,
     element, change, classes, word, math, hint, stage,
-    matrix, grid, slider, checkbox, button,
+    matrix, grid, slider, checkbox, choice, button,
     define,
   };
 })(globalThis);

@@ -5,13 +5,17 @@
 (function (root) {
   "use strict";
 
-  const { matmul, transpose, softmax, fixed, element, change, classes, hint, slider, checkbox,
-    choice, button, stepper } = root.mhaLive;
+  const { matmul, transpose, softmax, fixed, element, change, classes, slider, checkbox, choice,
+    button, define } = root.mhaLive;
 
   // ==================================================================================== numbers
   // The twin of mha_lessons/split_and_merge.py; tests/test_split_merge.py compares the two.
 
   const MOST_T = 5, MOST_D_MODEL = 8;
+  const DEFAULTS = {
+    T: 3, d_model: 6, num_heads: 3, plain_reshape: "nowhere", reads_before: false,
+    stage: "projected",
+  };
   const range = (n) => Array.from({ length: n }, (_, i) => i);
   const divisors = (n) => range(n + 1).filter((h) => n % h === 0);
 
@@ -112,5 +116,284 @@
     };
   }
 
-  root.mhaSplitMerge = { numbered, journey, attend, positionBefore, passes, compute, tidy };
+  // ======================================================================================= view
+
+  function controls(figure) {
+    const T = slider(figure,
+      { name: "T", label: "T, positions", min: 1, max: MOST_T, text: String });
+    const d_model = slider(figure,
+      { name: "d_model", label: "d_model, features", min: 1, max: MOST_D_MODEL, text: String });
+    const about = element("p", { class: "mha-hint", "aria-live": "polite" });
+    const num_heads = choice(figure, { name: "num_heads", label: "num_heads, h", about });
+    const plain_reshape = choice(figure, {
+      name: "plain_reshape", label: "A plain reshape instead of the right moves",
+      options: [["nowhere", "nowhere"], ["split", "at the split"], ["merge", "at the merge"],
+        ["both", "at both"]],
+    });
+    const reads_before = checkbox(figure,
+      { name: "reads_before", label: "Each head reads the position before" });
+    let last = null, lost = "";
+
+    const share = (d, h) => `${d} / ${h} = ${fixed(d / h).replace(/\.?0+$/, "")}`;
+    /** Why not every h: the heads that the last change of d_model took away, or an example. */
+    function why({ d_model: d, num_heads: h }) {
+      if (last && last.d_model !== d)
+        lost = d % last.num_heads ? `${last.num_heads} heads don't fit (${share(d, last.num_heads)}): ` : "";
+      else if (last && last.num_heads !== h) lost = "";
+      const misfit = range(d).find((n) => n > 0 && d % n);
+      return lost ? `${lost}h is ${h} now.`
+        : "h must divide d_model" + (misfit ? `: ${share(d, misfit)} is no whole number of features.` : ".");
+    }
+    return {
+      node: element("div", { class: "mha-controls" },
+        T.node, d_model.node, num_heads.node, plain_reshape.node, reads_before.node),
+      draw({ state }) {
+        for (const part of [T, d_model, plain_reshape, reads_before]) part.draw(state);
+        num_heads.draw(state, range(state.d_model).map((i) => [i + 1, String(i + 1),
+          ...(state.d_model % (i + 1) ? [share(state.d_model, i + 1) + " is no whole number"] : [])]));
+        const text = why(state);
+        if (about.textContent !== text) about.textContent = text;
+        last = state;
+      },
+    };
+  }
+
+  const TITLES = {
+    projected: "projected", reshaped: "reshape", split: "transpose", read: "heads",
+    swapped: "transpose back", merged: "concat",
+  };
+  const AXES = {
+    T: "position (T)", h: "head (h)", d_k: "feature of the head (d_k)",
+    d_model: "feature (d_model)", "h * d_k": "head by head, its features (h * d_k)",
+  };
+  const isPlain = ({ plain_reshape }, name) =>
+    ({ split: ["split", "both"], merged: ["merge", "both"] }[name] || []).includes(plain_reshape);
+  const titleOf = (state, name) => (isPlain(state, name) ? "plain reshape" : TITLES[name]);
+  /** Lengths of the axes: one list for every shape. */
+  const lengthOf = ({ T, d_model, num_heads: h }, axis) =>
+    ({ T, h, d_k: d_model / h, d_model, "h * d_k": d_model })[axis];
+  const tuple = (parts) => `(${parts.join(", ")})`;
+  const shapeOf = (state, { axes }) =>
+    `${tuple(axes)} = ${tuple(axes.map((axis) => lengthOf(state, axis)))}`;
+  const count = ({ misplaced }) => {
+    const wrong = misplaced.filter(Boolean).length;
+    return wrong ? `${wrong} of ${misplaced.length} entries are in the wrong place`
+      : `all ${misplaced.length} entries are in the right place`;
+  };
+
+  /** One sentence on what the step did. */
+  function explain(state, name) {
+    if (isPlain(state, name))
+      return "The entries keep their reading order and are poured into the wanted shape. "
+        + "The shape is right whatever stands where.";
+    return {
+      projected: "One row per position. The colour and the small label say which head owns a column.",
+      reshaped: "The last axis is cut in two. Read block by block, the order of the entries is still the same.",
+      split: "Positions and heads change places: each block is one head and holds its columns of all positions.",
+      read: state.reads_before
+        ? "Attention inside each block: row t receives row t \u2212 1, and row 0 itself. No head sees another block."
+        : "Each head would run attention inside its block. Here it hands on what it got.",
+      swapped: "Heads and positions change places again: each block is one position.",
+      merged: "The heads of each position are laid side by side: one row per position again.",
+    }[name];
+  }
+
+  /** Buttons for the steps; arrow keys move too. */
+  function stepper(figure) {
+    const list = element("ol", { class: "mha-steps" });
+    const back = button("\u2190 Back", () => move(-1)), next = button("Next \u2192", () => move(1));
+    const code = element("code"), shape = element("b", { class: "mha-shape" });
+    let names = [], steps = [];
+
+    const go = (at) => figure.set({ stage: names[Math.max(0, Math.min(names.length - 1, at))] });
+    const move = (by) => go(names.indexOf(figure.state().stage) + by);
+    const KEYS = {
+      ArrowLeft: () => move(-1), ArrowRight: () => move(1),
+      Home: () => go(0), End: () => go(Infinity),
+    };
+    function onkeydown(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
+      KEYS[event.key]();
+      event.preventDefault();
+    }
+    return {
+      node: element("div", { class: "mha-way", onkeydown }, list,
+        element("div", { class: "mha-here" }, back, element("p", {}, code, shape), next)),
+      draw({ state, result: { stages } }) {
+        const hadFocus = list.contains(figure.focused());
+        const titles = stages.map(({ name }) => titleOf(state, name));
+        const same = titles.join() === steps.map((step) => step.title).join();
+        names = stages.map(({ name }) => name);
+        if (!same) {
+          steps = titles.map((title, i) => button(`${i + 1} ${title}`, () => go(i), { title }));
+          list.replaceChildren(...steps.map((step) => element("li", {}, step)));
+        }
+        const at = names.indexOf(state.stage);
+        steps.forEach((step, i) => change(step, {
+          "aria-current": i === at ? "step" : null, tabindex: i === at ? 0 : -1,
+        }));
+        if (hadFocus) steps[at].focus();
+        change(back, { "aria-disabled": at === 0 ? "true" : null });
+        change(next, { "aria-disabled": at === names.length - 1 ? "true" : null });
+        code.textContent = at ? "." + stages[at].move : "x";
+        if (state.stage === "read") code.textContent = stages[at].move;
+        shape.textContent = shapeOf(state, stages[at]);
+      },
+    };
+  }
+
+  const LABEL = 18, GAP = 10, SMALLEST = 26, LARGEST = 52;
+
+  /** Where the blocks of one array stand: left to right, in as many lines as it takes. The first
+   *  axis of three counts blocks, the next rows, the last columns. */
+  function lay(lengths, size, width) {
+    const [blocks, rows, columns] = lengths.length === 3 ? lengths : [1, ...lengths];
+    const [wide, high] = [columns * size, LABEL + rows * size];
+    const across = Math.max(1, Math.min(blocks, Math.floor((width + GAP) / (wide + GAP))));
+    const lines = Math.ceil(blocks / across);
+    const at = (block) => [block % across * (wide + GAP), Math.floor(block / across) * (high + GAP / 2)];
+    return {
+      blocks, rows, columns, wide, high, at,
+      width: across * (wide + GAP) - GAP, height: lines * (high + GAP / 2) - GAP / 2,
+    };
+  }
+
+  /** The array as blocks of numbered cells; a cell keeps its node, so it moves from step to step. */
+  function board(figure) {
+    const node = element("div", { class: "mha-board", role: "img" });
+    const axes = element("p", { class: "mha-hint mha-axes" });
+    let cells = [], frames = [], view = null;
+
+    function place() {
+      if (!view) return;
+      const { state, result: { stages, places } } = view;
+      const width = node.clientWidth, height = node.clientHeight;
+      const lengths = stages.map((stage) => stage.axes.map((axis) => lengthOf(state, axis)));
+      const fits = (size) => lengths.map((each) => lay(each, size, width))
+        .every((laid) => laid.width <= width && laid.height <= height);
+      const size = range(LARGEST - SMALLEST).map((i) => LARGEST - i).find(fits) || SMALLEST;
+      const at = stages.findIndex(({ name }) => name === state.stage);
+      const stage = stages[at], laid = lay(lengths[at], size, width);
+      const left = (width - laid.width) / 2, top = (height - laid.height) / 2;
+      const entries = stage.array.flat(Infinity), d_k = lengthOf(state, "d_k");
+      const name = { T: (i) => `position ${i}`, h: (i) => `head ${i + 1}` }[stage.axes[0]];
+
+      frames.forEach((frame) => frame.remove());
+      frames = range(laid.blocks).map((block) => {
+        const [x, y] = laid.at(block), text = name(block);
+        return element("span", {
+          class: "mha-block",
+          style: `left:${left + x}px;top:${top + y}px;width:${laid.wide}px;height:${laid.high}px`,
+        }, laid.blocks === 1 && lengths[at].length === 2 ? ""
+          : laid.wide < 64 ? text[0] + text.split(" ")[1] : text);
+      });
+      node.prepend(...frames);
+
+      places[at].forEach((cell, i) => {
+        const [x, y] = laid.at(Math.floor(i / (laid.rows * laid.columns)));
+        const row = Math.floor(i / laid.columns) % laid.rows, column = i % laid.columns;
+        const owner = Math.floor(entries[i] % 10 / d_k) + 1;
+        change(cells[cell], {
+          class: classes("mha-entry", stage.misplaced[i] && "mha-misplaced"),
+          style: `--mha-owner:var(--mha-head-${owner});width:${size}px;height:${size}px;`
+            + `transform:translate(${left + x + column * size}px,${top + y + LABEL + row * size}px)`,
+        });
+        cells[cell].replaceChildren(String(entries[i]), element("small", {}, "h" + owner));
+      });
+    }
+    new ResizeObserver(place).observe(node);
+    return {
+      nodes: [axes, node],
+      draw(now) {
+        view = now;
+        const { state, result: { stages } } = now;
+        const stage = stages.find(({ name }) => name === state.stage);
+        if (cells.length !== state.T * state.d_model) {
+          cells = range(state.T * state.d_model).map(() => element("span"));
+          node.replaceChildren(...cells);
+        }
+        axes.textContent = ["blocks", "rows", "columns"].slice(-stage.axes.length)
+          .map((kind, i) => `${kind}: ${AXES[stage.axes[i]]}`).join(" \u00b7 ");
+        node.setAttribute("aria-label", read(state, stage));
+        place();
+      },
+    };
+  }
+
+  /** The array in words, for those who hear it. */
+  function read(state, { axes, array }) {
+    const rows = (block) => block.map((row) => row.join(" ")).join("; ");
+    if (axes.length === 2) return `Rows, one per position: ${rows(array)}.`;
+    const [kind, first] = axes[0] === "h" ? ["Head", 1] : ["Position", 0];
+    return array.map((block, i) => `${kind} ${i + first}: ${rows(block)}.`).join(" ");
+  }
+
+  const TESTS = {
+    shape: "The shape of the result",
+    "one position": "One position, T = 1, against the right layer",
+    "round trip": "Round trip: merging what was split gives x",
+    causality: "Causality: the last position moves no earlier output",
+    loop: "Attention on each head's columns, in a loop",
+  };
+
+  /** What the tests say together. */
+  function verdict({ T, plain_reshape, passes }) {
+    const noticed = Object.values(passes).filter((passed) => !passed).length;
+    if (plain_reshape === "nowhere") return "The right moves pass every test.";
+    if (!noticed) return `With one ${T === 1 ? "position" : "head"} a plain reshape moves nothing: it is right.`;
+    return noticed === 1
+      ? "The two mistakes undo each other until the heads read. Only the loop notices."
+      : "The shape and a single position notice nothing.";
+  }
+
+  function tests() {
+    const rows = Object.fromEntries(Object.keys(TESTS).map((name) => [name, element("td")]));
+    const summary = element("p", { class: "mha-verdict" });
+    return {
+      node: element("section", { class: "mha-stage", "aria-label": "Tests" },
+        element("p", { class: "mha-step" }, element("b", {}, "Which tests would such a layer pass?")),
+        element("table", { class: "mha-tests", "aria-label": "Tests of this layer" },
+          element("tbody", {}, ...Object.entries(TESTS).map(([name, text]) =>
+            element("tr", {}, element("th", { scope: "row" }, text), rows[name])))),
+        summary),
+      draw({ state, result: { passes } }) {
+        for (const [name, cell] of Object.entries(rows))
+          change(cell, {
+            text: passes[name] ? "passes" : "fails", class: passes[name] ? null : "mha-fails",
+          });
+        summary.textContent = verdict({ ...state, passes });
+      },
+    };
+  }
+
+  function build(figure) {
+    const top = controls(figure), way = stepper(figure), array = board(figure), list = tests();
+    const about = element("p", { class: "mha-about" }), wrong = element("b", { class: "mha-count" });
+    const here = ({ stages, stage }) => stages.find(({ name }) => name === stage);
+    return {
+      nodes: [top.node, way.node, ...array.nodes,
+        element("div", { class: "mha-words" }, wrong, about), list.node],
+      draw(view) {
+        for (const part of [top, way, array, list]) part.draw(view);
+        const stage = here({ ...view.result, ...view.state }), text = count(stage);
+        wrong.textContent = text[0].toUpperCase() + text.slice(1)
+          + (stage.misplaced.includes(true) ? " (dashed)." : ".");
+        about.textContent = explain(view.state, stage.name);
+      },
+      say(now, last) {
+        const stage = here(now), at = now.stages.indexOf(stage) + 1;
+        return `Step ${at} of ${now.stages.length}, ${titleOf(now, stage.name)}: `
+          + `shape ${shapeOf(now, stage)}, ${count(stage)}.`
+          + (now.plain_reshape === last.plain_reshape ? "" : " " + verdict(now));
+      },
+    };
+  }
+
+  root.mhaSplitMerge = {
+    numbered, journey, attend, positionBefore, passes, compute, tidy,
+    render: define({
+      tag: "mha-split-merge", label: "Split and merge, live", defaults: DEFAULTS,
+      tidy, compute, build,
+    }),
+  };
 })(globalThis);

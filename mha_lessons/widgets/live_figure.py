@@ -109,6 +109,16 @@ def switch(proposal, advice: str) -> bool:
     return bool(proposal.value)
 
 
+def one_of(proposal, values: Iterable[str]) -> str:
+    """Return the proposed value of a trait that is one of some words, or say which they are."""
+    if not isinstance(proposal.value, str) or proposal.value not in values:
+        raise traitlets.TraitError(
+            f"{proposal.trait.name} must be one of {', '.join(map(repr, values))}: "
+            f"got {proposal.value!r}. Use one of these."
+        )
+    return proposal.value
+
+
 def fixed(x: float, digits: int = 2) -> str:
     """Round as JavaScript's toFixed does (ties away from zero), with a true minus sign."""
     if x == -np.inf:
