@@ -142,7 +142,7 @@
       else if (last && last.num_heads !== h) lost = "";
       const misfit = range(d).find((n) => n > 0 && d % n);
       return lost ? `${lost}h is ${h} now.`
-        : "h must divide d_model" + (misfit ? `: ${share(d, misfit)} is no whole number of features.` : ".");
+        : "h must divide d_model" + (misfit ? `: ${share(d, misfit)} is not whole.` : ".");
     }
     return {
       node: element("div", { class: "mha-controls" },
@@ -150,7 +150,7 @@
       draw({ state }) {
         for (const part of [T, d_model, plain_reshape, reads_before]) part.draw(state);
         num_heads.draw(state, range(state.d_model).map((i) => [i + 1, String(i + 1),
-          ...(state.d_model % (i + 1) ? [share(state.d_model, i + 1) + " is no whole number"] : [])]));
+          ...(state.d_model % (i + 1) ? [share(state.d_model, i + 1) + " is not whole"] : [])]));
         const text = why(state);
         if (about.textContent !== text) about.textContent = text;
         last = state;
@@ -163,8 +163,8 @@
     swapped: "transpose back", merged: "concat",
   };
   const AXES = {
-    T: "position (T)", h: "head (h)", d_k: "feature of the head (d_k)",
-    d_model: "feature (d_model)", "h * d_k": "head by head, its features (h * d_k)",
+    T: "position (T)", h: "head (h)", d_k: "feature (d_k)",
+    d_model: "feature (d_model)", "h * d_k": "feature, head by head (h * d_k)",
   };
   const isPlain = ({ plain_reshape }, name) =>
     ({ split: ["split", "both"], merged: ["merge", "both"] }[name] || []).includes(plain_reshape);
@@ -184,8 +184,8 @@
   /** One sentence on what the step did. */
   function explain(state, name) {
     if (isPlain(state, name))
-      return "The entries keep their reading order and are poured into the wanted shape. "
-        + "The shape is right whatever stands where.";
+      return "The entries keep their reading order and fill the wanted shape. "
+        + "Positions and heads never change places.";
     return {
       projected: "One row per position. The colour and the small label say which head owns a column.",
       reshaped: "The last axis is cut in two. Read block by block, the order of the entries is still the same.",
@@ -352,10 +352,10 @@
     return {
       node: element("section", { class: "mha-stage", "aria-label": "Tests" },
         element("p", { class: "mha-step" }, element("b", {}, "Which tests would such a layer pass?")),
+        summary,
         element("table", { class: "mha-tests", "aria-label": "Tests of this layer" },
           element("tbody", {}, ...Object.entries(TESTS).map(([name, text]) =>
-            element("tr", {}, element("th", { scope: "row" }, text), rows[name])))),
-        summary),
+            element("tr", {}, element("th", { scope: "row" }, text), rows[name]))))),
       draw({ state, result: { passes } }) {
         for (const [name, cell] of Object.entries(rows))
           change(cell, {
@@ -394,6 +394,7 @@
     render: define({
       tag: "mha-split-merge", label: "Split and merge, live", defaults: DEFAULTS,
       tidy, compute, build,
+      data: ({ T, num_heads }) => ({ rows: Math.max(T, num_heads) > 3 ? "many" : "few" }),
     }),
   };
 })(globalThis);
