@@ -228,12 +228,15 @@
   // Each has `node` and `draw(state)`. An id joins a label to its input, once per figure.
 
   /** slider(figure, { name: "temperature", label: "Temperature", min: 0.1, max: 10, step: 0.1 })
-   *  `text(value)` is what the reader sees; `read` and `write` convert where the state differs. */
-  function slider(figure, { name, label, about, min, max, step = 1, text = fixed, ...more }) {
+   *  `text(value)` is what the reader sees; `changes(value)` is what a move sets. */
+  function slider(figure, {
+    name, label, about, min, max, step = 1, text = fixed,
+    changes = (value) => ({ [name]: value }), ...more
+  }) {
     const id = figure.id + "-" + name, shown = element("output", { for: id });
     const input = element("input", {
       type: "range", id, min, max, step, ...more,
-      oninput: () => figure.set({ [name]: Number(input.value) }),
+      oninput: () => figure.set(changes(Number(input.value))),
     });
     return {
       input,
