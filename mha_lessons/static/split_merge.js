@@ -17,7 +17,9 @@
     stage: "projected",
   };
   const range = (n) => Array.from({ length: n }, (_, i) => i);
-  const divisors = (n) => range(n + 1).filter((h) => n % h === 0);
+  /** The largest number of heads up to `wanted` that divides d_model. */
+  const mostHeads = (d_model, wanted) =>
+    range(wanted + 1).findLast((h) => d_model % h === 0); // d_model % 0 is NaN
 
   /** x[t][m] = 10 t + m */
   const numbered = (T, d_model) => range(T).map((t) => range(d_model).map((m) => 10 * t + m));
@@ -111,7 +113,7 @@
     const next = { reshaped: "split", swapped: "merged" };
     return {
       ...state,
-      num_heads: divisors(d_model).findLast((h) => h <= num_heads),
+      num_heads: mostHeads(d_model, num_heads),
       stage: (skipped[plain_reshape] || []).includes(stage) ? next[stage] : stage,
     };
   }
@@ -121,8 +123,10 @@
   function controls(figure) {
     const T = slider(figure,
       { name: "T", label: "T, positions", min: 1, max: MOST_T, text: String });
-    const d_model = slider(figure,
-      { name: "d_model", label: "d_model, features", min: 1, max: MOST_D_MODEL, text: String });
+    const d_model = slider(figure, {
+      name: "d_model", label: "d_model, features", min: 1, max: MOST_D_MODEL, text: String,
+      changes: (d_model) => ({ d_model, num_heads: wanted }), // as many as fit: see tidy
+    });
     const about = element("p", { class: "mha-hint", "aria-live": "polite" });
     const num_heads = choice(figure, { name: "num_heads", label: "num_heads, h", about });
     const plain_reshape = choice(figure, {
@@ -132,17 +136,14 @@
     });
     const reads_before = checkbox(figure,
       { name: "reads_before", label: "Each head reads the position before" });
-    let last = null, lost = "";
+    let wanted = DEFAULTS.num_heads; // heads that the reader chose, whether or not they fit now
 
     const share = (d, h) => `${d} / ${h} = ${fixed(d / h).replace(/\.?0+$/, "")}`;
-    /** Why not every h: the heads that the last change of d_model took away, or an example. */
     function why({ d_model: d, num_heads: h }) {
-      if (last && last.d_model !== d)
-        lost = d % last.num_heads ? `${last.num_heads} heads don't fit (${share(d, last.num_heads)}): ` : "";
-      else if (last && last.num_heads !== h) lost = "";
+      if (mostHeads(d, wanted) !== h) wanted = h;
+      if (d % wanted) return `${wanted} heads don't fit (${share(d, wanted)}): h is ${h} now.`;
       const misfit = range(d).find((n) => n > 0 && d % n);
-      return lost ? `${lost}h is ${h} now.`
-        : "h must divide d_model" + (misfit ? `: ${share(d, misfit)} is not whole.` : ".");
+      return "h must divide d_model" + (misfit ? `: ${share(d, misfit)} is not whole.` : ".");
     }
     return {
       node: element("div", { class: "mha-controls" },
@@ -153,7 +154,6 @@
           ...(state.d_model % (i + 1) ? [share(state.d_model, i + 1) + " is not whole"] : [])]));
         const text = why(state);
         if (about.textContent !== text) about.textContent = text;
-        last = state;
       },
     };
   }
@@ -265,7 +265,7 @@
     let cells = [], frames = [], view = null;
 
     function place() {
-      if (!view) return;
+      if (!view || !node.clientWidth) return;
       const { state, result: { stages, places } } = view;
       const width = node.clientWidth, height = node.clientHeight;
       const lengths = stages.map((stage) => stage.axes.map((axis) => lengthOf(state, axis)));
@@ -301,7 +301,13 @@
         cells[cell].replaceChildren(String(entries[i]), element("small", {}, "h" + owner));
       });
     }
-    new ResizeObserver(place).observe(node);
+    // The first place and a new width are no moves of the entries.
+    new ResizeObserver(() => {
+      node.classList.add("mha-still");
+      place();
+      node.getBoundingClientRect(); // takes effect before the class goes
+      node.classList.remove("mha-still");
+    }).observe(node);
     return {
       nodes: [axes, node],
       draw(now) {

@@ -58,16 +58,19 @@ class SameWeights(LiveFigure, figure="same_weights"):
     def _tables(self):
         queries, keys, weights, _ = EXAMPLES[self.example]
         result = self.result
+        rows = []
         for i, head in enumerate(self.values):
-            yield table(
-                f"Head {i + 1}: weights, values and outputs. Rows: query (reads), columns: key "
-                "(is read). Made-up numbers, no trained model.",
-                [*keys, "output"],
-                [
-                    *((q, [*weights[i, t], result.heads[i, t]]) for t, q in enumerate(queries)),
-                    ("value", [*head, ""]),
-                ],
-            )
+            rows += [
+                (f"head {i + 1}, {query}", [*weights[i, t], result.heads[i, t]])
+                for t, query in enumerate(queries)
+            ]
+            rows.append((f"head {i + 1}, value", [*head, ""]))
+        yield table(
+            "Weights, values and outputs of two heads. Rows: query (reads), columns: key (is "
+            "read). Made-up numbers, no trained model.",
+            [*keys, "output"],
+            rows,
+        )
         yield table(
             "Concat (a, b) of both heads, and 2a - b, which stands for W_O.",
             ["a", "b", "2a − b"],

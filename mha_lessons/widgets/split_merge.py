@@ -90,28 +90,34 @@ class SplitMerge(LiveFigure, figure="split_merge"):
         return split_and_merge.journey(x, self.num_heads, plain_reshape, read)
 
     def _tables(self):
-        wrong = self.misplaced
+        stages, wrong = self.stages, self.misplaced
+        heads = {stage.name: stage.array for stage in stages}["split"].astype(int)  # (h, T, d_k)
         yield table(
-            "Numbered features on their way through split and merge, block by block along the "
-            "first axis. Tens digit: position, ones digit: column.",
-            ["made by", "shape", "entries", "in the wrong place"],
+            "Numbered features after the split. Rows: head, columns: position. Tens digit of an "
+            "entry: its position, ones digit: its column.",
+            map(str, range(self.T)),
+            ((f"head {i + 1}", (" ".join(map(str, row)) for row in head))
+             for i, head in enumerate(heads)),
+        )  # fmt: skip
+        yield table(
+            "Each step through split and merge: the shape that it gives, and how many entries "
+            "then stand in the wrong place.",
+            ["shape", "wrong"],
             (
                 (
-                    stage.name,
+                    stage.move,
                     (
-                        stage.move,
                         f"({', '.join(stage.axes)}) = {stage.array.shape}",
-                        str(stage.array.astype(int).tolist()),
                         f"{wrong[stage.name]} of {stage.array.size}",
                     ),
                 )
-                for stage in self.stages
+                for stage in stages
             ),
         )
         yield table(
             "Tests that a layer with this split and merge passes.",
-            ["result"],
-            ((name, ("passes" if passed else "fails",)) for name, passed in self.passes.items()),
+            self.passes,
+            [("result", ("passes" if passed else "fails" for passed in self.passes.values()))],
         )
 
     def _data(self):
