@@ -100,9 +100,7 @@ def journey(
     return [*stages, Stage("merged", "reshape(T, h * d_k)", ("T", "h * d_k"), merged)]
 
 
-def misplaced(
-    stages: list[Stage], right: list[Stage]
-) -> dict[str, Bool[np.ndarray, "..."]]:
+def misplaced(stages: list[Stage], right: list[Stage]) -> dict[str, Bool[np.ndarray, "..."]]:
     """Mark the entries that stand elsewhere on the right way, for each stage by its name.
 
     Parameters

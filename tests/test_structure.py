@@ -32,6 +32,8 @@ ALLOWED = {
     "layouts": {"checks", "projections"},
     "heads": {"checks", "projections", "vectorized"},
     "figures": set(),
+    "split_and_merge": {"checks", "masks", "projections", "vectorized"},
+    "same_weights": {"vectorized"},
 }
 
 

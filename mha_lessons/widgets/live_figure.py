@@ -109,14 +109,13 @@ def switch(proposal, advice: str) -> bool:
     return bool(proposal.value)
 
 
-def one_of(proposal, values: Iterable[str]) -> str:
-    """Return the proposed value of a trait that is one of some words, or say which they are."""
-    if not isinstance(proposal.value, str) or proposal.value not in values:
+def one_of(name: str, value, words: Iterable[str]) -> str:
+    """Return the value of a trait that is one of some words, or say which they are."""
+    if not isinstance(value, str) or value not in words:
         raise traitlets.TraitError(
-            f"{proposal.trait.name} must be one of {', '.join(map(repr, values))}: "
-            f"got {proposal.value!r}. Use one of these."
+            f"{name} must be one of {', '.join(map(repr, words))}: got {value!r}. Use one of these."
         )
-    return proposal.value
+    return value
 
 
 def fixed(x: float, digits: int = 2) -> str:

@@ -82,15 +82,15 @@ class SameWeights(LiveFigure, figure="same_weights"):
 
     @traitlets.default("values")
     def _values_of_example(self):
-        return EXAMPLES[self.example].values.tolist()
+        return _values_of(self.example)
 
     @traitlets.validate("example")
     def _check_example(self, proposal):
-        return one_of(proposal, EXAMPLES)
+        return one_of(proposal.trait.name, proposal.value, EXAMPLES)
 
     @traitlets.validate("values")
     def _check_values(self, proposal):
-        values, keys = proposal.value, EXAMPLES[self.example].keys
+        values, keys = proposal.value, EXAMPLES[one_of("example", self.example, EXAMPLES)].keys
         if not _are_rows(values, len(keys)):
             raise traitlets.TraitError(
                 f"values must be two lists, one per head, with one number for each of the keys "
@@ -108,7 +108,11 @@ class SameWeights(LiveFigure, figure="same_weights"):
     def _keep_fitting(self, change):
         """Take the values of an example that has another number of keys."""
         if not _are_rows(self.values, len(EXAMPLES[self.example].keys)):
-            self.values = EXAMPLES[self.example].values.tolist()
+            self.values = _values_of(self.example)
+
+
+def _values_of(example):
+    return tuple(map(tuple, EXAMPLES[example].values.tolist()))
 
 
 def _are_rows(values, S):

@@ -52,7 +52,7 @@ class SplitMerge(LiveFigure, figure="split_merge"):
     >>> from mha_lessons.widgets import SplitMerge
     >>> figure = SplitMerge(plain_reshape="both", reads_before=True)
     >>> figure.misplaced
-    {'projected': 0, 'split': 12, 'read': 14, 'merged': 14}
+    {'projected': 0, 'split': 12, 'read': 12, 'merged': 16}
     >>> figure.passes["round trip"], figure.passes["loop"]
     (True, False)
     """
@@ -140,7 +140,7 @@ class SplitMerge(LiveFigure, figure="split_merge"):
 
     @traitlets.validate("plain_reshape")
     def _check_plain_reshape(self, proposal):
-        return one_of(proposal, PLAIN_RESHAPES)
+        return one_of("plain_reshape", proposal.value, PLAIN_RESHAPES)
 
     @traitlets.validate("reads_before")
     def _check_reads_before(self, proposal):
@@ -148,8 +148,9 @@ class SplitMerge(LiveFigure, figure="split_merge"):
 
     @traitlets.validate("stage")
     def _check_stage(self, proposal):
-        stage = one_of(proposal, STAGES)
-        return INSTEAD.get(self.plain_reshape, {}).get(stage, stage)
+        stage = one_of("stage", proposal.value, STAGES)
+        instead = INSTEAD[one_of("plain_reshape", self.plain_reshape, PLAIN_RESHAPES)]
+        return instead.get(stage, stage)
 
     @traitlets.observe("d_model", "plain_reshape")
     def _keep_fitting(self, change):
