@@ -113,6 +113,16 @@ def test_script_computes_numpys_arrays():
 
 
 @needs_node
+def test_heads_of_the_script_read_as_numpys_do():
+    heads = split_heads(numbered(5, 6) / 10, 2)
+    for mask, rule in ((masks.causal(5), "(t, s) => s <= t"), (None, "() => true")):
+        read = evaluate(
+            "split_merge", f"mhaSplitMerge.attend({rule})({json.dumps(heads.tolist())})"
+        )
+        np.testing.assert_allclose(read, attend(mask)(heads), rtol=0, atol=1e-12)
+
+
+@needs_node
 def test_script_fits_heads_and_stages_as_the_widget_does():
     figure = SplitMerge(d_model=8, num_heads=8, stage="reshaped")
     figure.d_model, figure.plain_reshape = 6, "both"

@@ -130,7 +130,7 @@
     const about = element("p", { class: "mha-hint", "aria-live": "polite" });
     const num_heads = choice(figure, { name: "num_heads", label: "num_heads, h", about });
     const plain_reshape = choice(figure, {
-      name: "plain_reshape", label: "A plain reshape instead of the right moves",
+      name: "plain_reshape", label: "Plain reshape instead of two moves",
       options: [["nowhere", "nowhere"], ["split", "at the split"], ["merge", "at the merge"],
         ["both", "at both"]],
     });

@@ -55,14 +55,17 @@ class Figure:
         self.page.wait_for_timeout(0 if self.still() else 700)
         return self.board.evaluate(
             """board => {
-              const blocks = [...board.querySelectorAll(".mha-block")].map((e) => e.getBoundingClientRect());
-              const cells = [...board.querySelectorAll(".mha-entry")].map((e) => {
-                const box = e.getBoundingClientRect(), x = (box.left + box.right) / 2;
-                const y = (box.top + box.bottom) / 2;
+              const all = (selector) => [...board.querySelectorAll(selector)];
+              const blocks = all(".mha-block").map((e) => e.getBoundingClientRect());
+              const cells = all(".mha-entry").map((e) => {
+                const box = e.getBoundingClientRect();
+                const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+                const block = blocks.findIndex((b) =>
+                  b.left < x && x < b.right && b.top < y && y < b.bottom);
                 return {
                   number: Number(e.firstChild.data), head: e.querySelector("small").textContent,
-                  misplaced: e.classList.contains("mha-misplaced"), x: Math.round(x), y: Math.round(y),
-                  block: blocks.findIndex((b) => b.left < x && x < b.right && b.top < y && y < b.bottom),
+                  misplaced: e.classList.contains("mha-misplaced"),
+                  block, x: Math.round(x), y: Math.round(y),
                 };
               });
               return cells.sort((a, b) => a.block - b.block || a.y - b.y || a.x - b.x);
@@ -111,8 +114,9 @@ def test_every_step_shows_numpys_array(address, open_page):
 
 OVERHANG = """board => {
   const frame = board.getBoundingClientRect();
-  return Math.max(...[...board.querySelectorAll(".mha-entry")].map((e) => e.getBoundingClientRect())
-    .flatMap((b) => [frame.left - b.left, b.right - frame.right, frame.top - b.top, b.bottom - frame.bottom]));
+  const boxes = [...board.querySelectorAll(".mha-entry")].map((e) => e.getBoundingClientRect());
+  return Math.max(...boxes.flatMap((box) => [frame.left - box.left, box.right - frame.right,
+    frame.top - box.top, box.bottom - frame.bottom]));
 }"""
 
 
@@ -246,7 +250,8 @@ def test_changes_are_announced(open_page, write_page):
     assert figure.status.inner_text() == ""
     figure.next.click()
     assert figure.status.inner_text() == (
-        "Step 2 of 6, reshape: shape (T, h, d_k) = (3, 3, 2), all 18 entries are in the right place."
+        "Step 2 of 6, reshape: shape (T, h, d_k) = (3, 3, 2), "
+        "all 18 entries are in the right place."
     )
     figure.choose("at the split")
     assert figure.status.inner_text() == (
