@@ -228,14 +228,17 @@ def test_keyboard_alone_does_everything(address, open_page):
 
 
 def test_page_gets_no_bare_keys(open_page, write_page):
-    figure = Figure(open_page(write_page(SplitMerge())))
+    figure = Figure(open_page(write_page(SplitMerge()), width=390))
     figure.page.evaluate(
         "() => { window.keys = []; document.onkeydown = (e) => window.keys.push(e.key); }"
     )
     figure.current.focus()
+    top = figure.page.evaluate("scrollY")
     for key in ("ArrowRight", "End", "Control+b"):
         figure.page.keyboard.press(key)
+    figure.page.wait_for_timeout(200)
     assert figure.page.evaluate("window.keys") == ["Control", "b"]
+    assert figure.page.evaluate("scrollY") == top
 
 
 def test_a_step_that_a_plain_reshape_leaves_out_gives_the_next(open_page, write_page):
