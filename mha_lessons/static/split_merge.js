@@ -181,6 +181,8 @@
       : `all ${misplaced.length} entries are in the right place`;
   };
 
+  const shown = (stages, { stage }) => stages.find(({ name }) => name === stage);
+
   /** One sentence on what the step did. */
   function explain(state, name) {
     if (isPlain(state, name))
@@ -193,8 +195,8 @@
       read: state.reads_before
         ? "Attention inside each block: row t receives row t \u2212 1, and row 0 itself. No head sees another block."
         : "Each head would run attention inside its block. Here it hands on what it got.",
-      swapped: "Heads and positions change places again: each block is one position.",
-      merged: "The heads of each position are laid side by side: one row per position again.",
+      swapped: "The first two axes change places again: each block stands for one position.",
+      merged: "The rows of each block are laid side by side: one row for each block.",
     }[name];
   }
 
@@ -235,8 +237,7 @@
         if (hadFocus) steps[at].focus();
         change(back, { "aria-disabled": at === 0 ? "true" : null });
         change(next, { "aria-disabled": at === names.length - 1 ? "true" : null });
-        code.textContent = at ? "." + stages[at].move : "x";
-        if (state.stage === "read") code.textContent = stages[at].move;
+        code.textContent = stages[at].move.replace(/^(reshape|swapaxes)/, ".$1");
         shape.textContent = shapeOf(state, stages[at]);
       },
     };
@@ -276,16 +277,15 @@
       const stage = stages[at], laid = lay(lengths[at], size, width);
       const left = (width - laid.width) / 2, top = (height - laid.height) / 2;
       const entries = stage.array.flat(Infinity), d_k = lengthOf(state, "d_k");
-      const name = { T: (i) => `position ${i}`, h: (i) => `head ${i + 1}` }[stage.axes[0]];
+      const [word, letter, first] = { T: ["position ", "t", 0], h: ["head ", "h", 1] }[stage.axes[0]];
 
       frames.forEach((frame) => frame.remove());
       frames = range(laid.blocks).map((block) => {
-        const [x, y] = laid.at(block), text = name(block);
+        const [x, y] = laid.at(block);
         return element("span", {
           class: "mha-block",
           style: `left:${left + x}px;top:${top + y}px;width:${laid.wide}px;height:${laid.high}px`,
-        }, laid.blocks === 1 && lengths[at].length === 2 ? ""
-          : laid.wide < 64 ? text[0] + text.split(" ")[1] : text);
+        }, lengths[at].length === 2 ? "" : (laid.wide < 64 ? letter : word) + (block + first));
       });
       node.prepend(...frames);
 
@@ -313,21 +313,21 @@
       draw(now) {
         view = now;
         const { state, result: { stages } } = now;
-        const stage = stages.find(({ name }) => name === state.stage);
+        const stage = shown(stages, state);
         if (cells.length !== state.T * state.d_model) {
           cells = range(state.T * state.d_model).map(() => element("span"));
           node.replaceChildren(...cells);
         }
         axes.textContent = ["blocks", "rows", "columns"].slice(-stage.axes.length)
           .map((kind, i) => `${kind}: ${AXES[stage.axes[i]]}`).join(" \u00b7 ");
-        node.setAttribute("aria-label", read(state, stage));
+        node.setAttribute("aria-label", inWords(stage));
         place();
       },
     };
   }
 
   /** The array in words, for those who hear it. */
-  function read(state, { axes, array }) {
+  function inWords({ axes, array }) {
     const rows = (block) => block.map((row) => row.join(" ")).join("; ");
     if (axes.length === 2) return `Rows, one per position: ${rows(array)}.`;
     const [kind, first] = axes[0] === "h" ? ["Head", 1] : ["Position", 0];
@@ -375,19 +375,18 @@
   function build(figure) {
     const top = controls(figure), way = stepper(figure), array = board(figure), list = tests();
     const about = element("p", { class: "mha-about" }), wrong = element("b", { class: "mha-count" });
-    const here = ({ stages, stage }) => stages.find(({ name }) => name === stage);
     return {
       nodes: [top.node, way.node, ...array.nodes,
         element("div", { class: "mha-words" }, wrong, about), list.node],
       draw(view) {
         for (const part of [top, way, array, list]) part.draw(view);
-        const stage = here({ ...view.result, ...view.state }), text = count(stage);
+        const stage = shown(view.result.stages, view.state), text = count(stage);
         wrong.textContent = text[0].toUpperCase() + text.slice(1)
           + (stage.misplaced.includes(true) ? " (dashed)." : ".");
         about.textContent = explain(view.state, stage.name);
       },
       say(now, last) {
-        const stage = here(now), at = now.stages.indexOf(stage) + 1;
+        const stage = shown(now.stages, now), at = now.stages.indexOf(stage) + 1;
         return `Step ${at} of ${now.stages.length}, ${titleOf(now, stage.name)}: `
           + `shape ${shapeOf(now, stage)}, ${count(stage)}.`
           + (now.plain_reshape === last.plain_reshape ? "" : " " + verdict(now));
