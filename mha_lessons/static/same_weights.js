@@ -9,7 +9,7 @@
     button, define } = root.mhaLive;
 
   // ==================================================================================== numbers
-  // The twin of mha_lessons/same_weights.py; tests/test_same_weights.py compares the two.
+  // The twin of mha_lessons/same_weights.py; tests/test_same_weights_widget.py compares the two.
 
   // Both heads have these queries and keys, so they have the same weights.
   const Q = [[1, 0], [0, 2], [1, 1]], K = [[2, 0], [0, 1], [-1, 2]];

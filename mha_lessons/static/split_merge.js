@@ -9,7 +9,7 @@
     button, define } = root.mhaLive;
 
   // ==================================================================================== numbers
-  // The twin of mha_lessons/split_and_merge.py; tests/test_split_merge.py compares the two.
+  // The twin of mha_lessons/split_and_merge.py; tests/test_split_merge_widget.py compares the two.
 
   const MOST_T = 5, MOST_D_MODEL = 8;
   const DEFAULTS = {
