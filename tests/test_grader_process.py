@@ -9,7 +9,7 @@ import time
 import pytest
 from learners import ROOT, content, save
 
-from mha_lessons.grade import command, process, run
+from mha_lessons.grade import batch, command, process, run
 from mha_lessons.grade.run import grade
 from mha_lessons.grade.splice import checks
 
@@ -208,12 +208,12 @@ def test_a_crash_of_the_grader_is_a_row_and_the_batch_goes_on(tmp_path, monkeypa
     for name in "abc":
         save(content(), tmp_path / "class" / f"{name}.ipynb")
 
-    def crashing(path, timeout):
+    def crashing(path, *how):
         if path.stem == "b":
             raise KeyError("oops")
         return command.report.Submission(str(path), "02_split_heads", [])
 
-    monkeypatch.setattr(command, "grade", crashing)
+    monkeypatch.setattr(batch, "grade", crashing)
     target = tmp_path / "r.json"
     assert command.main(["grade", str(tmp_path / "class"), "--json", str(target)]) == 1
     found = json.loads(target.read_text(encoding="utf-8"))["submissions"]
@@ -229,12 +229,12 @@ def test_reports_are_written_when_a_batch_is_broken_off(tmp_path, monkeypatch, c
     for name in "ab":
         save(content(), tmp_path / "class" / f"{name}.ipynb")
 
-    def broken_off(path, timeout):
+    def broken_off(path, *how):
         if path.stem == "b":
             raise KeyboardInterrupt
         return command.report.Submission(str(path), "02_split_heads", [])
 
-    monkeypatch.setattr(command, "grade", broken_off)
+    monkeypatch.setattr(batch, "grade", broken_off)
     target = tmp_path / "r.csv"
     command.main(["grade", str(tmp_path / "class"), "--csv", str(target)])
     assert target.read_text(encoding="utf-8").startswith("file,")

@@ -10,9 +10,12 @@ from pathlib import Path
 import mha_lessons
 
 from . import report
+from .batch import grade_all
+from .confine import close_to_others, missing_walls
 from .notebook import NotGradableError, exercises
+from .report import Submission
 from .report_files import REPORTS, WrongCallError, check_targets, write_reports
-from .run import grade
+from .run import load
 from .start import write_exercises
 
 PASSED, NOT_PASSED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
@@ -83,6 +86,14 @@ def _parser():
     verb.add_argument(
         "--timeout", type=_seconds, default=10, metavar="S", help="seconds per check (default: 10)"
     )
+    verb.add_argument(
+        "--jobs", type=_jobs, default=1, metavar="N", help="notebooks at a time (default: 1)"
+    )
+    verb.add_argument(
+        "--isolate",
+        action="store_true",
+        help="run the answers in another process than the checks: for other people's notebooks",
+    )
     verb.set_defaults(verb=_grade)
     return parser
 
@@ -95,6 +106,12 @@ def _seconds(text):
     if not 0 < seconds <= 3600:
         raise argparse.ArgumentTypeError(f"it must be more than 0 and at most 3600: got {text}")
     return seconds
+
+
+def _jobs(text):
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"it must be a number from 1 to 256: got {text}")
+    return int(text)
 
 
 def _start(options):
@@ -119,33 +136,28 @@ def _grade(options):
     files = _files(options.paths)
     brief = len(files) > 1
     silent = reports.get("json") == "-"
+    if options.paths == files and not brief:  # one that is no exercise makes this call wrong
+        load(*files)
+    if options.isolate:
+        close_to_others()  # the reports are made here
+        for words in missing_walls():
+            print(f"mha: with less isolation. {words}", file=sys.stderr)
     submissions = []
     try:
-        for file in files:
-            alone = options.paths == files and not brief
-            submissions.append(_submission(file, options.timeout, alone))
+        for submission in grade_all(files, options.timeout, options.isolate, options.jobs):
+            submissions.append(submission)
             if not silent:
-                print(_table(submissions[-1], brief), flush=True)
+                print(_table(submission, brief), flush=True)
     finally:  # also when the user, or who reads our output, has enough
+        left = files[len(submissions) :]
         if submissions:
-            write_reports(reports, submissions)
+            reason = "grading was stopped before this notebook"
+            write_reports(
+                reports, submissions + [Submission.unreadable(f, reason, "not run") for f in left]
+            )
     if not silent:
         print(_next(submissions), flush=True)
     return PASSED if all(s.complete for s in submissions) else NOT_PASSED
-
-
-def _submission(file, timeout, alone):
-    """Grade one file; whatever happens, the others must be graded too."""
-    try:
-        return grade(file, timeout)
-    except NotGradableError as error:
-        if alone:
-            raise
-        reason = str(error)
-    except Exception as error:
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        reason = f"the grader failed, and that is no fault of yours. Please report this: {said}"
-    return report.Submission.unreadable(file, reason)
 
 
 def _files(paths):

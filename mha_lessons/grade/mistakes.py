@@ -85,8 +85,8 @@ def _alike(known, outcome, within):
         return known.error is outcome.error and same(known.value, outcome.value, within)
     # Everybody words an error of their own differently; NumPy always says the same. Python words a
     # division by zero by its operation.
-    return type(known.error) is type(outcome.error) and (
-        str(known.error) == str(outcome.error)
-        or (known.on_purpose and outcome.on_purpose)
-        or isinstance(known.error, ZeroDivisionError)
+    return known.error.kinds == outcome.error.kinds and (
+        known.error.words == outcome.error.words
+        or (known.error.on_purpose and outcome.error.on_purpose)
+        or known.error.is_a(ZeroDivisionError)
     )

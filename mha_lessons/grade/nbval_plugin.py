@@ -7,7 +7,6 @@ orders from comments in the cells, and reports to a human. Here each cell become
 
 import contextlib
 import json
-import re
 import time
 from collections import deque
 from queue import Empty
@@ -16,11 +15,10 @@ import nbval.plugin
 import pytest
 from nbval.kernel import RunningKernel
 
+from .confine import limit_resources
 from .splice import ANSWER
+from .verdicts import AFTER_A_TIMEOUT, DIED, FLOOD, PRINTED_AT_MOST, late, raised, said
 
-PRINTED_AT_MOST = 2_000_000  # characters per cell
-AFTER_A_TIMEOUT = 1.0  # seconds: an answer that hangs once may hang in every check
-MEMORY, FILE_SIZE = 8 << 30, 64 << 20  # bytes
 verdicts = None  # the open file that the worker gives us
 
 
@@ -89,23 +87,6 @@ def pytest_configure():
     nbval.plugin.RunningKernel = Kernel
 
 
-def limit_resources():
-    """Limit memory, file sizes and core dumps where the system can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    limits = {"RLIMIT_DATA": MEMORY, "RLIMIT_FSIZE": FILE_SIZE, "RLIMIT_CORE": 0}
-    for name, limit in limits.items():
-        # RLIMIT_DATA and not RLIMIT_AS: CUDA reserves far more addresses than it uses.
-        kind = getattr(resource, name)
-        hard = resource.getrlimit(kind)[1]
-        if hard != resource.RLIM_INFINITY:
-            limit = min(limit, hard)
-        with contextlib.suppress(OSError, ValueError):  # macOS refuses some of them
-            resource.setrlimit(kind, (limit, hard))
-
-
 def pytest_collection_modifyitems(items):
     """Forget what the learner's comments asked nbval to do."""
     for item in items:
@@ -152,51 +133,29 @@ def pytest_runtest_makereport(item, call):
 def _verdict(item, call):
     error = call.excinfo and call.excinfo.value
     if isinstance(error, KernelDiedError):
-        return _said("crash", "the Python process ended while this cell ran")
+        return said("crash", DIED)
     too_much = item.parent.timed_out and item.parent.kernel.printed > PRINTED_AT_MOST
     if too_much or isinstance(error, TooMuchPrintedError):
-        return _said("crash", "this cell was stopped: it printed too much, or without end")
+        return said("crash", FLOOD)
     if item.parent.timed_out:
-        limit = item.config.option.nbval_cell_timeout
-        return _said("timeout", f"stopped after {limit:g} s: is there a loop that never ends?")
+        return late(item.config.option.nbval_cell_timeout)
     if not error:
-        return _said("pass")
-    raised = [output for output in item.test_outputs or [] if output.output_type == "error"]
-    if raised:
-        return _from_error(raised[-1], item.cell.source)
+        return said("pass")
+    outputs = [output for output in item.test_outputs or [] if output.output_type == "error"]
+    if outputs:
+        return _from_error(outputs[-1], item.cell.source)
     if isinstance(error, nbval.plugin.NbCellError):
-        return _said("fail", "the check did not print its line, and nothing else")
+        return said("fail", "the check did not print its line, and nothing else")
     if call.when == "setup":
-        return _said("not run", "the notebook's Python process did not start")
-    return _said("not run", "the Python process ended in an earlier cell")
+        return said("not run", "the notebook's Python process did not start")
+    return said("not run", "the Python process ended in an earlier cell")
 
 
 def _from_error(output, source):
     if output.ename not in ("CheckFailed", "NotWritten"):
-        words = ": ".join(filter(None, (output.ename, output.evalue)))
-        if output.ename == "KeyboardInterrupt":
-            words = "your code was interrupted, or raised KeyboardInterrupt"
-        elif "incomplete input" in words:
-            words = _what_is_incomplete(source) or words
-        return _said("fail", re.sub(r"\(\d+\.py, line", "(line", words))
+        return raised(output.ename, output.evalue, source)
     # The lines of `CheckFailed.__str__`.
     lines = dict(line.partition(": ")[::2] for line in output.evalue.splitlines())
     message = lines.get("not yet", "").partition(": ")[2]
     status = "todo" if output.ename == "NotWritten" else "fail"
-    return _said(status, message, lines.get("hint", ""), lines.get("mistake"))
-
-
-def _what_is_incomplete(source):
-    """Say it in the words of Python, which knows what was not closed; IPython does not."""
-    try:
-        compile(source, "", "exec", dont_inherit=True)
-    except SyntaxError as error:
-        # Not the words on a magic, which only IPython knows.
-        return error.msg != "invalid syntax" and f"SyntaxError: {error.msg} (line {error.lineno})"
-    except ValueError:  # a character that no source may have
-        return None
-
-
-def _said(status, message="", hint="", mistake=None):
-    message = " ".join("".join(c if c.isprintable() else " " for c in message).split())
-    return {"status": status, "message": message[:300], "hint": hint, "mistake": mistake}
+    return said(status, message, lines.get("hint", ""), lines.get("mistake"))

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from .report import STATUSES
@@ -21,11 +22,11 @@ PACKAGE_HOME = Path(__file__).resolve().parent.parent.parent
 TEXT = {"status", "message", "hint"}
 
 
-def run(content, timeout, beside):
-    """Run the notebook `content` with nbval.
+def run(content, timeout, beside, isolate=False, stop=None):
+    """Run the notebook `content` with nbval, or with the answers in a process of their own.
 
     `beside` is the learner's folder, which must not be on the path: a file named numpy.py there
-    would take NumPy's place.
+    would take NumPy's place. The event `stop` ends the run.
 
     Returns
     -------
@@ -43,7 +44,7 @@ def run(content, timeout, beside):
         (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         with open(folder / "log", "wb") as log:
             process = subprocess.Popen(
-                _command(timeout),
+                _isolated(timeout) if isolate else _command(timeout),
                 cwd=folder,
                 env=_environment(folder, beside),
                 stdin=subprocess.DEVNULL,
@@ -53,15 +54,24 @@ def run(content, timeout, beside):
             )
         written = b""
         try:
-            written, _ = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired as error:
-            written = error.output or b""
+            written = _output(process, limit, stop)
         finally:
             kernel, verdicts = read(written, {cell["id"] for cell in content["cells"]})
             _end(process, kernel, folder)
         words = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
     last = [line.strip() for line in words if line.strip()][-1:]
     return (verdicts if kernel else None), "".join(last)
+
+
+def _output(process, limit, stop):
+    """Return what the process writes until its end, or until it has to end."""
+    end = time.monotonic() + limit
+    while True:
+        try:
+            return process.communicate(timeout=min(limit, 0.1) if stop else limit)[0]
+        except subprocess.TimeoutExpired as error:
+            if (stop and stop.is_set()) or time.monotonic() > end:
+                return error.output or b""
 
 
 def read(written, cells):
@@ -103,6 +113,10 @@ def _is_verdict(line):
         and type(line["seconds"]) in (int, float)
         and 0 <= line["seconds"] < 1e6
     )
+
+
+def _isolated(timeout):
+    return [sys.executable, "-P", "-m", "mha_lessons.grade.isolated", str(timeout)]
 
 
 def _command(timeout):

@@ -48,9 +48,9 @@ class Submission:
     notes: list = field(default_factory=list)
 
     @classmethod
-    def unreadable(cls, file, reason):
-        """Stand for a file that could not be graded: one row says why, and none passes."""
-        return cls(str(file), None, [Row("notebook", "blocked", reason)])
+    def unreadable(cls, file, reason, status="blocked"):
+        """Stand for a file that was not graded: one row says why, and none passes."""
+        return cls(str(file), None, [Row("notebook", status, reason)])
 
     @property
     def passed(self):

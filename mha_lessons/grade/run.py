@@ -13,14 +13,8 @@ UNDEFINED = re.compile(r"NameError: name '(\w+)' is not defined")
 MOVE = "`{}` is defined in another cell, which is not run here: move it into the answer cell."
 
 
-def grade(path, timeout):
-    """Grade the notebook at `path`, with at most `timeout` seconds per cell.
-
-    Raises
-    ------
-    NotGradableError
-        When it cannot be read, or is no exercise of this course.
-    """
+def load(path):
+    """Return the notebook at `path`, and the name of the exercise that it is."""
     notebook = read(path)
     exercise = recognise(notebook)
     if exercise is None:
@@ -28,12 +22,27 @@ def grade(path, timeout):
             f"{Path(path).name} is no exercise of this course: it has no `# ANSWER:` cell that "
             "we know. Write the exercises with `mha start`, and answer in those."
         )
+    return notebook, exercise
+
+
+def grade(path, timeout=10, isolate=False, stop=None):
+    """Grade the notebook at `path`, with at most `timeout` seconds per cell.
+
+    With `isolate`, the answers run in another process than the checks. The event `stop` ends the
+    run; then what is not known yet is "not run".
+
+    Raises
+    ------
+    NotGradableError
+        When it cannot be read, or is no exercise of this course.
+    """
+    notebook, exercise = load(path)
     content = reference(exercise)
     spliced, missing, notes = splice(notebook, content)
     beside = Path(path).resolve().parent
-    verdicts, log = run(spliced, timeout, beside)
-    if verdicts is None:  # it happens on a busy machine
-        verdicts, log = run(spliced, timeout, beside)
+    verdicts, log = run(spliced, timeout, beside, isolate, stop)
+    if verdicts is None and not (stop and stop.is_set()):  # it happens on a busy machine
+        verdicts, log = run(spliced, timeout, beside, isolate, stop)
     if verdicts is None:
         verdicts = {}
         notes.append(

@@ -12,6 +12,9 @@ from .notebook import parse
 ANSWER = "mha_answer"  # in the metadata of a spliced notebook
 COMPANION = "companion"  # begins the ids of the cells that come along
 CHECK = re.compile(r"check\.(\w+)\((\w+)\)")
+SPLICED = re.compile(
+    r"import (mha_lessons\.grade\.exercises\.\w+) as _mha_check\n_mha_check\.(\w+)\((\w+)\)"
+)
 IMPORT = re.compile(r"^from (mha_lessons\.grade\.exercises) import (\w+) as check$", re.M)
 
 
@@ -24,6 +27,12 @@ def checks(content):
     """Return (cell id, check, answer) for each check of a reference, in their order."""
     found = [(cell.id, CHECK.fullmatch(cell.source)) for cell in parse(content).code]
     return [(identity, match[1], match[2]) for identity, match in found if match]
+
+
+def check_in(source):
+    """Return (module, check, answer) for a spliced cell that checks an answer, or None."""
+    match = SPLICED.fullmatch(source)
+    return match and match.groups()
 
 
 def splice(notebook, content):

@@ -1,0 +1,251 @@
+"""The process that holds the answers, seen from the side that holds the checks."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from .call import Outcome, Raised, Remote
+from .confine import unshare
+from .verdicts import AFTER_A_TIMEOUT
+from .wire import HEAD_AT_MOST, LENGTHS, NUMBERS_AT_MOST, NotPlainError, pack, unpack
+
+PACKAGE = Path(__file__).resolve().parent.parent
+# In the order in which they need each other.
+SENT = ("confine", "compare", "call", "verdicts", "wire", "answer_side")
+START = """\
+import json, os, sys, types
+requests = os.fdopen(os.dup(0), "rb")
+setup = json.loads(requests.readline())
+sys.path[:] = setup["path"]
+parent = sys.modules["mha_answer"] = types.ModuleType("mha_answer")
+parent.__path__ = []
+for name, source, file in setup["modules"]:
+    module = sys.modules["mha_answer." + name] = types.ModuleType("mha_answer." + name)
+    module.__package__, module.__file__ = "mha_answer", file
+    exec(compile(source, "<grader>", "exec"), vars(module))
+sys.modules["mha_answer.answer_side"].serve(requests, setup["confined"])
+"""
+INHERITED = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
+START_LIMIT, STOP_LIMIT = 60, 1.0  # seconds
+
+
+class HungError(Exception):
+    """The answer took longer than it may."""
+
+
+class DiedError(Exception):
+    """The process has ended, or sent what is no reply."""
+
+
+class FloodError(DiedError):
+    """The process printed too much."""
+
+
+class Elsewhere:
+    """The learner's cells and names, in a process of their own.
+
+    When that has ended, the next request starts another one, in which the cells run again but for
+    those that ended it.
+    """
+
+    def __init__(self, timeout):
+        self.timeout = timeout
+        self.process, self.received = None, None
+        self.cells = []  # (name, source, limit) of those that may run again
+
+    def run(self, name, source, limit):
+        """Run a cell; return what it raised, or None."""
+        self.ready()
+        try:
+            raised = self._run(name, source, limit)
+        except HungError:
+            if self.process:
+                self.cells.append((name, source, AFTER_A_TIMEOUT))
+            raise
+        self.cells.append((name, source, limit))
+        return raised
+
+    def ready(self):
+        """Have a process, with the names of all cells so far."""
+        if self.process and self.process.poll() is not None:
+            self.end()
+        if self.process:
+            return
+        self._start()
+        cells, self.cells = self.cells, []
+        for name, source, limit in cells:
+            try:
+                self.ready()
+                self._run(name, source, limit)
+                self.cells.append((name, source, limit))
+            except (HungError, DiedError):
+                if self.process:
+                    self.cells.append((name, source, limit))
+
+    def look(self, name, limit):
+        """Return what the learner's notebook holds under `name`, a function as a `Remote`.
+
+        Raises
+        ------
+        NameError
+            When there is nothing of this name.
+        """
+        end = time.monotonic() + limit
+        found = self._ask(["look", name], end)
+        if found.get("found") is not True:
+            raise NameError(f"name {name!r} is not defined")
+        if found.get("callable") is not True:
+            return found.get("value")
+        return Remote(lambda arguments, named: self._call(name, arguments, named, end))
+
+    def _call(self, name, arguments, named, end):
+        found = self._ask(["call", name, arguments, named], end)
+        left = found.get("arguments")
+        if not isinstance(left, tuple) or len(left) != len(arguments):
+            self.end()
+            raise DiedError
+        return Outcome(found.get("value"), self._raised(found), left)
+
+    def _run(self, name, source, limit):
+        return self._raised(self._ask(["cell", name, source], time.monotonic() + limit))
+
+    def _raised(self, found):
+        told = found.get("raised")
+        if told is None:
+            return None
+        try:
+            raised = Raised(**told)
+            texts = (*raised.kinds, raised.words, raised.line)
+            if raised.kinds and all(type(text) is str for text in texts):
+                return raised
+        except (TypeError, ValueError):
+            pass
+        self.end()
+        raise DiedError
+
+    def _ask(self, request, end):
+        """Send a request; return the reply, a dictionary."""
+        data = pack(request)
+        # Written by a thread: a process that does not read must not stop this one.
+        threading.Thread(target=_write, args=(self.process.stdin, data), daemon=True).start()
+        try:
+            found = self._reply(end)
+        except HungError:
+            # It gets a chance to stop, so that the names which it has made stay.
+            self._interrupt()
+            try:
+                self._reply(time.monotonic() + STOP_LIMIT)
+            except (HungError, DiedError):
+                self.end()
+            raise
+        except DiedError:
+            self.end()
+            raise
+        if "interrupted" in found:
+            raise KeyboardInterrupt  # it raised that itself
+        return found
+
+    def _reply(self, end):
+        try:
+            head, numbers = LENGTHS.unpack(self._read(LENGTHS.size, end))
+            if head > HEAD_AT_MOST or numbers > NUMBERS_AT_MOST:
+                raise DiedError
+            found = unpack(self._read(head, end), self._read(numbers, end))
+        except NotPlainError:
+            raise DiedError from None
+        if not isinstance(found, dict):
+            raise DiedError
+        if "flood" in found:
+            raise FloodError
+        return found
+
+    def _read(self, size, end):
+        while len(self.unread) < size:
+            try:
+                piece = self.received.get(timeout=max(0, end - time.monotonic()))
+            except queue.Empty:
+                raise HungError from None
+            if not piece:
+                raise DiedError
+            self.unread += piece
+        taken, self.unread = self.unread[:size], self.unread[size:]
+        return taken
+
+    def _start(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="answer-", ignore_cleanup_errors=True)
+        own = os.path.realpath(self.folder.name)
+        settings = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        settings |= dict.fromkeys(("HOME", "TMPDIR", "TMP", "TEMP", "IPYTHONDIR"), f"{own}/")
+        settings |= {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        self.process = subprocess.Popen(
+            [*unshare(), sys.executable, "-I", "-S", "-X", "utf8", "-c", START],
+            cwd=own,
+            env=settings,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.received, self.unread = queue.Queue(maxsize=64), b""
+        threading.Thread(
+            target=_read_all, args=(self.process.stdout, self.received), daemon=True
+        ).start()
+        setup = json.dumps(_setup(own)).encode() + b"\n"
+        threading.Thread(target=_write, args=(self.process.stdin, setup), daemon=True).start()
+        try:
+            self._reply(time.monotonic() + START_LIMIT)
+        except (HungError, DiedError):
+            self.end()
+            raise
+
+    def _interrupt(self):
+        if hasattr(os, "killpg"):
+            os.killpg(self.process.pid, signal.SIGINT)
+
+    def end(self):
+        """End the process, and all that it started."""
+        if not self.process:
+            return
+        if hasattr(os, "killpg"):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+        self.process = None
+        self.folder.cleanup()
+
+
+def _setup(own):
+    sources = [(PACKAGE / "grade" / f"{name}.py").read_text(encoding="utf-8") for name in SENT]
+    files = [str(PACKAGE / "grade" / f"{name}.py") for name in SENT]
+    path = [os.path.realpath(folder) for folder in sys.path if folder]
+    if PACKAGE.parent.name not in ("site-packages", "dist-packages"):
+        path = [folder for folder in path if folder != str(PACKAGE.parent)]
+    confined = {
+        "readable": [sys.prefix, sys.base_prefix, *path],
+        "hidden": str(PACKAGE),
+        "own": own,
+    }
+    modules = list(zip(SENT, sources, files, strict=True))
+    return {"path": path, "modules": modules, "confined": confined}
+
+
+def _write(stream, data):
+    try:
+        stream.write(data)
+        stream.flush()
+    except (OSError, ValueError):  # it has ended, and the reader says so
+        pass
+
+
+def _read_all(stream, received):
+    """Put what comes into a queue of limited length: who sends without end has to wait."""
+    while piece := os.read(stream.fileno(), 1 << 16):
+        received.put(piece)
+    received.put(b"")
