@@ -19,6 +19,7 @@ import numpy as np
 FOREIGN = (
     str(Path(__file__).parent.parent),
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+    *(folder for folder in sys.path if folder.endswith(("site-packages", "dist-packages"))),
 )
 
 

@@ -8,6 +8,7 @@ import ctypes
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ UNSHARED = ("--user", "--map-current-user", "--net", "--ipc", "--pid", "--mount-
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/proc", "/sys")
 SETTINGS = ("/etc/ld.so.cache", "/etc/localtime", "/etc/passwd", "/etc/nsswitch.conf")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/shm")
-SET_DUMPABLE, SET_NO_NEW_PRIVILEGES = 4, 38  # prctl
+SET_DUMPABLE, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVILEGES = 4, 36, 38  # prctl
 # Landlock; these calls have the same numbers on every processor.
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE, READ, LIST = 1, 2, 4, 8
@@ -47,6 +48,37 @@ def close_to_others():
     """Close this process's memory and open files to the other processes of its user (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def adopt_orphans():
+    """Stay the ancestor of all that this process starts, whatever ends in between (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_all_below(ancestor):
+    """End all processes that `ancestor` started, and theirs (Linux)."""
+    for _ in range(9):  # one may start another while we look
+        found = _all_below(ancestor)
+        for pid in found:
+            with contextlib.suppress(OSError):  # gone
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _all_below(ancestor):
+    children, states = {}, {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            # After the name, which may hold spaces: state, parent.
+            state, parent = (entry / "stat").read_bytes().rpartition(b") ")[2].split()[:2]
+            children.setdefault(int(parent), []).append(int(entry.name))
+            states[int(entry.name)] = state
+    found = list(children.get(ancestor, []))
+    for pid in found:
+        found += children.get(pid, [])
+    return [pid for pid in found if states[pid] != b"Z"]
 
 
 @functools.cache

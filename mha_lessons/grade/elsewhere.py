@@ -1,5 +1,6 @@
 """The process that holds the answers, seen from the side that holds the checks."""
 
+import contextlib
 import json
 import os
 import queue
@@ -12,7 +13,7 @@ import time
 from pathlib import Path
 
 from .call import Outcome, Raised, Remote
-from .confine import unshare
+from .confine import end_all_below, unshare
 from .verdicts import AFTER_A_TIMEOUT
 from .wire import HEAD_AT_MOST, LENGTHS, NUMBERS_AT_MOST, NotPlainError, pack, unpack
 
@@ -55,22 +56,24 @@ class Elsewhere:
     those that ended it.
     """
 
-    def __init__(self, timeout):
-        self.timeout = timeout
+    def __init__(self):
         self.process, self.received = None, None
         self.cells = []  # (name, source, limit) of those that may run again
 
     def run(self, name, source, limit):
         """Run a cell; return what it raised, or None."""
         self.ready()
-        try:
-            raised = self._run(name, source, limit)
-        except HungError:
-            if self.process:
-                self.cells.append((name, source, AFTER_A_TIMEOUT))
-            raise
         self.cells.append((name, source, limit))
-        return raised
+        try:
+            return self._run(name, source, limit)
+        except HungError:
+            # It gets a chance to stop, so that the names which it has made stay.
+            self.cells[-1] = (name, source, AFTER_A_TIMEOUT)
+            self._interrupt()
+            raise
+        except DiedError:
+            self.cells.pop()
+            raise
 
     def ready(self):
         """Have a process, with the names of all cells so far."""
@@ -81,13 +84,8 @@ class Elsewhere:
         self._start()
         cells, self.cells = self.cells, []
         for name, source, limit in cells:
-            try:
-                self.ready()
-                self._run(name, source, limit)
-                self.cells.append((name, source, limit))
-            except (HungError, DiedError):
-                if self.process:
-                    self.cells.append((name, source, limit))
+            with contextlib.suppress(HungError, DiedError):
+                self.run(name, source, limit)
 
     def look(self, name, limit):
         """Return what the learner's notebook holds under `name`, a function as a `Remote`.
@@ -109,8 +107,7 @@ class Elsewhere:
         found = self._ask(["call", name, arguments, named], end)
         left = found.get("arguments")
         if not isinstance(left, tuple) or len(left) != len(arguments):
-            self.end()
-            raise DiedError
+            raise self._no_reply()
         return Outcome(found.get("value"), self._raised(found), left)
 
     def _run(self, name, source, limit):
@@ -127,42 +124,38 @@ class Elsewhere:
                 return raised
         except (TypeError, ValueError):
             pass
-        self.end()
-        raise DiedError
+        raise self._no_reply()
 
     def _ask(self, request, end):
         """Send a request; return the reply, a dictionary."""
-        data = pack(request)
-        # Written by a thread: a process that does not read must not stop this one.
-        threading.Thread(target=_write, args=(self.process.stdin, data), daemon=True).start()
+        self._send(pack(request))
         try:
             found = self._reply(end)
         except HungError:
-            # It gets a chance to stop, so that the names which it has made stay.
-            self._interrupt()
-            try:
-                self._reply(time.monotonic() + STOP_LIMIT)
-            except (HungError, DiedError):
+            if request[0] != "cell":  # see `run`
                 self.end()
-            raise
-        except DiedError:
-            self.end()
             raise
         if "interrupted" in found:
             raise KeyboardInterrupt  # it raised that itself
         return found
 
+    def _send(self, data):
+        # In a thread: a process that does not read must not stop this one.
+        threading.Thread(target=_write, args=(self.process.stdin, data), daemon=True).start()
+
     def _reply(self, end):
+        lengths = self._read(LENGTHS.size, end)
+        head, numbers = LENGTHS.unpack(lengths)
+        if head > HEAD_AT_MOST or numbers > NUMBERS_AT_MOST:
+            raise self._no_reply()
         try:
-            head, numbers = LENGTHS.unpack(self._read(LENGTHS.size, end))
-            if head > HEAD_AT_MOST or numbers > NUMBERS_AT_MOST:
-                raise DiedError
             found = unpack(self._read(head, end), self._read(numbers, end))
         except NotPlainError:
-            raise DiedError from None
+            raise self._no_reply() from None
         if not isinstance(found, dict):
-            raise DiedError
+            raise self._no_reply()
         if "flood" in found:
+            self.end()
             raise FloodError
         return found
 
@@ -173,10 +166,16 @@ class Elsewhere:
             except queue.Empty:
                 raise HungError from None
             if not piece:
-                raise DiedError
+                raise self._no_reply()
             self.unread += piece
-        taken, self.unread = self.unread[:size], self.unread[size:]
+        taken = bytes(self.unread[:size])
+        del self.unread[:size]
         return taken
+
+    def _no_reply(self):
+        """End the process, and return the error that says why."""
+        self.end()
+        return DiedError()
 
     def _start(self):
         self.folder = tempfile.TemporaryDirectory(prefix="answer-", ignore_cleanup_errors=True)
@@ -192,31 +191,43 @@ class Elsewhere:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            bufsize=0,
         )
-        self.received, self.unread = queue.Queue(maxsize=64), b""
-        threading.Thread(
-            target=_read_all, args=(self.process.stdout, self.received), daemon=True
-        ).start()
-        setup = json.dumps(_setup(own)).encode() + b"\n"
-        threading.Thread(target=_write, args=(self.process.stdin, setup), daemon=True).start()
+        self.received, self.unread = queue.Queue(maxsize=64), bytearray()
+        pipe = self.process.stdout, self.received
+        self.reader = threading.Thread(target=_read_all, args=pipe, daemon=True)
+        self.reader.start()
+        self._send(json.dumps(_setup(own)).encode() + b"\n")
         try:
             self._reply(time.monotonic() + START_LIMIT)
-        except (HungError, DiedError):
-            self.end()
-            raise
+        except HungError:
+            raise self._no_reply() from None
 
     def _interrupt(self):
-        if hasattr(os, "killpg"):
-            os.killpg(self.process.pid, signal.SIGINT)
+        """Stop the cell that runs; end the process when that does not help."""
+        try:
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGINT)
+                self._reply(time.monotonic() + STOP_LIMIT)
+                return
+        except (OSError, HungError, DiedError):
+            pass
+        self.end()
 
     def end(self):
         """End the process, and all that it started."""
         if not self.process:
             return
+        end_all_below(self.process.pid)
         if hasattr(os, "killpg"):
-            os.killpg(self.process.pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
+        while self.reader.is_alive() and not self.received.empty():  # it waits for room
+            self.received.get()
+        self.reader.join(STOP_LIMIT)  # longer, when another process holds the pipe
         self.process = None
         self.folder.cleanup()
 
@@ -237,15 +248,15 @@ def _setup(own):
 
 
 def _write(stream, data):
-    try:
-        stream.write(data)
-        stream.flush()
-    except (OSError, ValueError):  # it has ended, and the reader says so
-        pass
+    data = memoryview(data)
+    with contextlib.suppress(OSError, ValueError):  # it has ended; the reader says so
+        while data:
+            data = data[stream.write(data) :]
 
 
 def _read_all(stream, received):
     """Put what comes into a queue of limited length: who sends without end has to wait."""
-    while piece := os.read(stream.fileno(), 1 << 16):
-        received.put(piece)
+    with stream:
+        while piece := stream.read(1 << 16):
+            received.put(piece)
     received.put(b"")

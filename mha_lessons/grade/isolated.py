@@ -34,10 +34,11 @@ def main(timeout):
     verdicts = os.dup(1)  # a duplicate is not inherited
     os.dup2(2, 1)
     confine.close_to_others()
+    confine.adopt_orphans()
     confine.limit_resources()
     with open("graded.ipynb", encoding="utf-8") as file:
         content = json.load(file)
-    answers = Elsewhere(timeout)
+    answers = Elsewhere()
     try:
         answers.ready()
         with open(verdicts, "w", encoding="utf-8") as lines:
@@ -46,6 +47,7 @@ def main(timeout):
                 print(json.dumps(line), file=lines, flush=True)
     finally:
         answers.end()
+        confine.end_all_below(os.getpid())
 
 
 def grade(content, answers, timeout):
