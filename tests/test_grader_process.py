@@ -1,5 +1,6 @@
 """What an answer does to the machinery that grades it earns nothing, and harms nobody else."""
 
+import io
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ import time
 import pytest
 from learners import ROOT, content, save
 
-from mha_lessons.grade import batch, command, process, run
+from mha_lessons.grade import batch, command, process, run, signed
 from mha_lessons.grade.run import grade
 from mha_lessons.grade.splice import checks
 
@@ -26,12 +27,19 @@ def line(**changed):
     return {"cell": CELLS[0], **fields, **changed}
 
 
-def written(*lines):
-    return "\n".join(json.dumps(line) for line in lines).encode()
+KEY = b"a key"
+
+
+def written(*lines, key=KEY):
+    stream = io.StringIO()
+    for each in lines:
+        text = json.dumps(each)
+        stream.write(f"{signed._signature(text.encode(), key)} {text}\n")
+    return stream.getvalue().encode()
 
 
 def test_a_verdict_is_read_as_it_was_written():
-    kernel, verdicts = process.read(written({"kernel": 77}, line(seconds=2)), CELLS)
+    kernel, verdicts = process.read(written({"kernel": 77}, line(seconds=2)), CELLS, KEY)
     fields = line(seconds=2)
     assert kernel == 77
     assert verdicts == {fields.pop("cell"): fields}
@@ -39,7 +47,7 @@ def test_a_verdict_is_read_as_it_was_written():
 
 def test_the_first_verdict_on_a_cell_counts():
     lines = written({"kernel": 77}, line(status="fail"), line())
-    assert process.read(lines, CELLS)[1][CELLS[0]]["status"] == "fail"
+    assert process.read(lines, CELLS, KEY)[1][CELLS[0]]["status"] == "fail"
 
 
 @pytest.mark.parametrize(
@@ -67,24 +75,32 @@ def test_the_first_verdict_on_a_cell_counts():
     ],
 )
 def test_a_line_that_is_no_verdict_is_left_out_and_the_others_stay(bad):
-    _, verdicts = process.read(written({"kernel": 77}, bad, line(cell=CELLS[1])), CELLS)
+    _, verdicts = process.read(written({"kernel": 77}, bad, line(cell=CELLS[1])), CELLS, KEY)
     assert set(verdicts) == {CELLS[1]}
 
 
 @pytest.mark.parametrize("bad", [b"", b"not json", b"\xff\xfe", b"[" * 100_000, b'{"cell": "'])
 def test_bytes_that_are_no_json_are_left_out(bad):
     text = b"\n".join([written({"kernel": 77}), bad, written(line()), bad])
-    assert set(process.read(text, CELLS)[1]) == {CELLS[0]}
+    assert set(process.read(text, CELLS, KEY)[1]) == {CELLS[0]}
 
 
 @pytest.mark.parametrize("kernel", [-1, 0, 1, True, 7.0, "7", None, [7], {}])
 def test_a_kernel_is_a_process_that_may_be_ended(kernel):
-    assert process.read(written({"kernel": kernel}), CELLS)[0] is None
+    assert process.read(written({"kernel": kernel}), CELLS, KEY)[0] is None
+
+
+def test_what_is_not_signed_with_the_key_is_left_out():
+    forged = written(line(), key=b"another key")
+    plain = b"0" * 64 + b" " + json.dumps(line()).encode() + b"\n"
+    moved = written(line()).replace(CELLS[0].encode(), CELLS[1].encode())
+    text = written({"kernel": 77}) + forged + plain + moved
+    assert process.read(text, CELLS, KEY) == (77, {})
 
 
 def test_the_kernel_is_named_before_any_answer_ran():
-    assert process.read(written(line(), {"kernel": 77}), CELLS)[0] is None
-    assert process.read(written({"kernel": 77}, {"kernel": 99}), CELLS)[0] == 77
+    assert process.read(written(line(), {"kernel": 77}), CELLS, KEY)[0] is None
+    assert process.read(written({"kernel": 77}, {"kernel": 99}), CELLS, KEY)[0] == 77
 
 
 FORGED = f"""\
@@ -137,7 +153,7 @@ def test_the_answers_have_no_way_to_the_worker_s_output(tmp_path):
         "worker.pytest.main = lambda arguments, plugins: subprocess.call(\n"
         "    [sys.executable, '-c', \"import os\\nfor n in range(3, 99):\\n"
         "    try: os.write(n, b'forged')\\n    except OSError: pass\\nprint('forged')\"])\n"
-        "worker.main([])"
+        "sys.stdin = open(os.devnull)\nworker.main([])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, close_fds=False)
     assert done.stdout == b""

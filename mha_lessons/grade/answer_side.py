@@ -95,6 +95,7 @@ class AnswerSide:
 
         config = Config({"HistoryManager": {"enabled": False}})
         shell = InteractiveShell.instance(user_module=sys.modules["__main__"], config=config)
+        shell.enable_gui = lambda gui=None: None  # for `%matplotlib inline`
         shell.showtraceback = shell.showsyntaxerror = lambda *arguments, **named: None
         shell.run_cell(source, silent=True).raise_error()
 

@@ -25,8 +25,11 @@ import time
 from . import confine
 from .checks import CheckFailed, NotWritten
 from .elsewhere import DiedError, Elsewhere, FloodError, HungError
+from .signed import Writer
 from .splice import ANSWER, IMPORT, check_in
 from .verdicts import AFTER_A_TIMEOUT, DIED, FLOOD, late, raised, said
+
+SOURCE_AT_MOST = 1_000_000  # characters
 
 
 def main(timeout):
@@ -40,11 +43,12 @@ def main(timeout):
         content = json.load(file)
     answers = Elsewhere()
     try:
-        answers.ready()
-        with open(verdicts, "w", encoding="utf-8") as lines:
-            print(json.dumps({"kernel": answers.process.pid}), file=lines, flush=True)
+        with open(verdicts, "w", encoding="utf-8") as stream:
+            lines = Writer(stream, sys.stdin.buffer.read())
+            answers.ready()
+            lines.write(kernel=answers.process.pid)
             for line in grade(content, answers, timeout):
-                print(json.dumps(line), file=lines, flush=True)
+                lines.write(**line)
     finally:
         answers.end()
         confine.end_all_below(os.getpid())
@@ -70,6 +74,8 @@ def _verdict(cell, answers, limit):
     try:
         if found:
             return _judge(*found, answers, limit)
+        if len(source) > SOURCE_AT_MOST:
+            return said("fail", f"the cell is too long to be run: {len(source):,} characters")
         error = answers.run(cell["id"], IMPORT.sub("", source), limit)
     except HungError:
         return late(limit)

@@ -6,7 +6,6 @@ orders from comments in the cells, and reports to a human. Here each cell become
 """
 
 import contextlib
-import json
 import time
 from collections import deque
 from queue import Empty
@@ -19,7 +18,7 @@ from .confine import limit_resources
 from .splice import ANSWER
 from .verdicts import AFTER_A_TIMEOUT, DIED, FLOOD, PRINTED_AT_MOST, late, raised, said
 
-verdicts = None  # the open file that the worker gives us
+verdicts = None  # where to write, from the worker
 
 
 class KernelDiedError(Exception):
@@ -94,12 +93,6 @@ def pytest_collection_modifyitems(items):
         item.options["check"] = True
 
 
-def write(**line):
-    """Write one line, at once: what is known stays known when this process is killed."""
-    verdicts.write(json.dumps(line) + "\n")
-    verdicts.flush()
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Go on after a cell that ran out of time; nbval would expect all later ones to fail."""
@@ -117,7 +110,7 @@ def pytest_runtest_setup(item):
 def pytest_runtest_call(item):
     """Write down the kernel's process, which has a group of its own, before it can hang."""
     if item.cell_num == 0:
-        write(kernel=item.parent.kernel.km.provisioner.pid)
+        verdicts.write(kernel=item.parent.kernel.km.provisioner.pid)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -126,7 +119,7 @@ def pytest_runtest_makereport(item, call):
     report = yield
     if call.when == "call" or (call.when == "setup" and call.excinfo):
         verdict = _verdict(item, call)
-        write(cell=item.cell["id"], seconds=round(call.duration, 3), **verdict)
+        verdicts.write(cell=item.cell["id"], seconds=round(call.duration, 3), **verdict)
     return report
 
 

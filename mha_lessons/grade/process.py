@@ -1,14 +1,15 @@
 """Start the worker in a fresh folder, read its verdicts, and end everything that it started.
 
-The answers are somebody else's code, with the rights of this user. They cannot write the verdicts
-by accident, nor by the ways that are open to every program. A program of the same user can look
-for the worker's open files in /proc, or patch the checks in its own process; nothing here stops
-that. A real border is another user or a container.
+The answers are somebody else's code, with the rights of this user. They cannot write verdicts:
+these are signed with a key that only the worker has. Without `isolated` they can patch the checks in
+their own process; and with it, they still are programs of the same user. A real border is another
+user or a container.
 """
 
 import contextlib
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from . import signed
 from .report import STATUSES
 
 PACKAGE_HOME = Path(__file__).resolve().parent.parent.parent
@@ -47,34 +49,34 @@ def run(content, timeout, beside, isolate=False, stop=None):
                 _isolated(timeout) if isolate else _command(timeout),
                 cwd=folder,
                 env=_environment(folder, beside),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
             )
-        written = b""
+        key, written = secrets.token_bytes(32), b""
         try:
-            written = _output(process, limit, stop)
+            written = _output(process, key, limit, stop)
         finally:
-            kernel, verdicts = read(written, {cell["id"] for cell in content["cells"]})
+            kernel, verdicts = read(written, {cell["id"] for cell in content["cells"]}, key)
             _end(process, kernel, folder)
         words = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
     last = [line.strip() for line in words if line.strip()][-1:]
     return (verdicts if kernel else None), "".join(last)
 
 
-def _output(process, limit, stop):
-    """Return what the process writes until its end, or until it has to end."""
+def _output(process, key, limit, stop):
+    """Give the process its key; return what it writes until its end, or until it has to end."""
     end = time.monotonic() + limit
     while True:
         try:
-            return process.communicate(timeout=min(limit, 0.1) if stop else limit)[0]
+            return process.communicate(key, timeout=min(limit, 0.1) if stop else limit)[0]
         except subprocess.TimeoutExpired as error:
             if (stop and stop.is_set()) or time.monotonic() > end:
                 return error.output or b""
 
 
-def read(written, cells):
+def read(written, cells, key):
     """Read what the worker wrote: the kernel's process, then a verdict on each cell.
 
     What is not exactly that is left out, and the first verdict on a cell counts.
@@ -86,11 +88,7 @@ def read(written, cells):
         Id of one of `cells` to the fields of its row.
     """
     kernel, verdicts = None, {}
-    for number, text in enumerate(written.split(b"\n")):
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
+    for number, line in enumerate(signed.read(written, key)):
         if number == 0:  # before any answer ran
             kernel = _kernel(line)
         elif _is_verdict(line) and line["cell"] in cells:

@@ -14,8 +14,9 @@ import numpy as np
 from .compare import Other, as_array, kind
 
 LENGTHS = struct.Struct(">QQ")  # of the head, which is JSON, and of the numbers behind it
-HEAD_AT_MOST, NUMBERS_AT_MOST = 8 << 20, 64 << 20  # bytes
-DEPTH_AT_MOST, NODES_AT_MOST = 32, 200_000
+HEAD_AT_MOST, NUMBERS_AT_MOST = 64 << 20, 64 << 20  # bytes
+TEXT_AT_MOST = HEAD_AT_MOST // 8  # characters; JSON may need six bytes for one
+DEPTH_AT_MOST, NODE = 32, 32  # a part of a list counts as so many characters
 DTYPES = {np.dtype(letter).str for letter in "?bBhHiIlLqQefdgFD"}
 
 
@@ -33,17 +34,18 @@ def pack(value):
 
 class _Packing:
     def __init__(self):
-        self.numbers, self.size, self.nodes = [], 0, 0
+        self.numbers, self.size, self.text = [], 0, 0
 
     def tree(self, value, depth):
-        self.nodes += 1
+        self.text += NODE
         if value is None or type(value) in (bool, float):
             return value
         if type(value) is int and value.bit_length() < 4000:  # json refuses longer ones
             return value
-        if type(value) is str and len(value) <= 10_000:
+        if type(value) is str and self.text + len(value) < TEXT_AT_MOST:
+            self.text += len(value)
             return value
-        room = depth < DEPTH_AT_MOST and self.nodes < NODES_AT_MOST
+        room = depth < DEPTH_AT_MOST and self.text + NODE * _length(value) < TEXT_AT_MOST
         if isinstance(value, (list, tuple)) and room:
             form = "list" if isinstance(value, list) else "tuple"
             return [form, [self.tree(part, depth + 1) for part in value]]
@@ -67,6 +69,10 @@ class _Packing:
         self.numbers.append(np.asarray(value).astype(dtype).tobytes())
         self.size += value.nbytes
         return [form, dtype.str, list(value.shape), self.size - value.nbytes]
+
+
+def _length(value):
+    return len(value) if isinstance(value, (list, tuple, dict)) else 0
 
 
 def _said(value):
