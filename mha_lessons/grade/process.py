@@ -1,9 +1,9 @@
 """Start the worker in a fresh folder, read its verdicts, and end everything that it started.
 
-The answers are somebody else's code, with the rights of this user. They cannot write verdicts:
-these are signed with a key that only the worker has. Without `isolated` they can patch the checks in
-their own process; and with it, they still are programs of the same user. A real border is another
-user or a container.
+The answers are somebody else's code, with the rights of this user. They cannot write verdicts,
+which are signed with a key that only the worker has. Without `isolated` they can patch the checks
+in their own process; and with it, they still are programs of the same user. A real border is
+another user or a container.
 """
 
 import contextlib
