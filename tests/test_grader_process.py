@@ -11,6 +11,7 @@ import pytest
 from learners import ROOT, content, save
 
 from mha_lessons.grade import batch, command, process, run, signed
+from mha_lessons.grade.environment import environment_of
 from mha_lessons.grade.run import grade
 from mha_lessons.grade.splice import checks
 
@@ -205,7 +206,7 @@ def test_a_run_that_starts_at_the_second_try_is_graded(tmp_path, monkeypatch):
 def test_the_learner_s_folder_is_not_on_the_path(tmp_path, monkeypatch):
     path = os.pathsep.join([str(tmp_path), "relative", "", str(tmp_path / "library")])
     monkeypatch.setenv("PYTHONPATH", path)
-    found = process._environment(tmp_path, beside=tmp_path)["PYTHONPATH"]
+    found = environment_of(tmp_path, beside=tmp_path)["PYTHONPATH"]
     assert found == os.pathsep.join([str(tmp_path / "library"), str(ROOT)])
 
 

@@ -18,17 +18,19 @@ import time
 from pathlib import Path
 
 from . import signed
+from .environment import environment_of
 from .report import STATUSES
+from .warm import Forked
 
-PACKAGE_HOME = Path(__file__).resolve().parent.parent.parent
 TEXT = {"status", "message", "hint"}
 
 
-def run(content, timeout, beside, isolate=False, stop=None):
+def run(content, timeout, beside, isolate=False, stop=None, warm=None):
     """Run the notebook `content` with nbval, or with the answers in a process of their own.
 
     `beside` is the learner's folder, which must not be on the path: a file named numpy.py there
-    would take NumPy's place. The event `stop` ends the run.
+    would take NumPy's place. The event `stop` ends the run. `warm` makes a run fast that is not
+    isolated.
 
     Returns
     -------
@@ -45,15 +47,14 @@ def run(content, timeout, beside, isolate=False, stop=None):
         (folder / "graded.ipynb").write_text(json.dumps(content), encoding="utf-8")
         (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         with open(folder / "log", "wb") as log:
-            process = subprocess.Popen(
-                _isolated(timeout) if isolate else _command(timeout),
-                cwd=folder,
-                env=_environment(folder, beside),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-            )
+            environment = environment_of(folder, beside)
+            if isolate:
+                process = _start(_isolated(timeout), folder, environment, log)
+            elif warm:
+                loaded = warm.load(content)
+                process = Forked(loaded, folder, environment, _arguments(timeout), log)
+            else:
+                process = _start(_command(timeout), folder, environment, log)
         key, written = secrets.token_bytes(32), b""
         try:
             written = _output(process, key, limit, stop)
@@ -63,6 +64,11 @@ def run(content, timeout, beside, isolate=False, stop=None):
         words = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
     last = [line.strip() for line in words if line.strip()][-1:]
     return (verdicts if kernel else None), "".join(last)
+
+
+def _start(command, folder, environment, log):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
+    return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 
 
 def _output(process, key, limit, stop):
@@ -118,35 +124,14 @@ def _isolated(timeout):
 
 
 def _command(timeout):
+    # -P: the answers can write into this folder, and must not be imported from there.
+    return [sys.executable, "-P", "-m", "mha_lessons.grade.worker", *_arguments(timeout)]
+
+
+def _arguments(timeout):
     options = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={timeout}", "--color=no"]
     plugins = ["-pno:cacheprovider", "-pnbval.plugin"]
-    # -P: the answers can write into this folder, and must not be imported from there.
-    worker = [sys.executable, "-P", "-m", "mha_lessons.grade.worker"]
-    return [*worker, "--capture=no", *plugins, *options, "graded.ipynb"]
-
-
-def _environment(folder, beside):
-    left_out = ("PYTHONSTARTUP", "PYTHONWARNINGS", "PYTEST", "JUPYTER", "IPYTHON")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    path = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(p)]
-    path = [p for p in path if Path(p).resolve() != beside]
-    if PACKAGE_HOME.name not in ("site-packages", "dist-packages"):
-        path.append(str(PACKAGE_HOME))
-    temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(folder / "tmp"))
-    return (
-        kept
-        | temporary
-        | {
-            "PYTHONPATH": os.pathsep.join(path),
-            "PYTHONUTF8": "1",
-            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-            "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-            "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
-            "IPYTHONDIR": str(folder / "ipython"),
-            "MPLBACKEND": "agg",
-            "OMP_NUM_THREADS": "1",  # the arrays are small, and a class may be graded in parallel
-        }
-    )
+    return ["--capture=no", *plugins, *options, "graded.ipynb"]
 
 
 def _end(process, kernel, folder):

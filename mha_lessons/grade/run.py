@@ -25,11 +25,11 @@ def load(path):
     return notebook, exercise
 
 
-def grade(path, timeout=10, isolate=False, stop=None):
+def grade(path, timeout=10, isolate=False, stop=None, warm=None):
     """Grade the notebook at `path`, with at most `timeout` seconds per cell.
 
     With `isolate`, the answers run in another process than the checks. The event `stop` ends the
-    run; then what is not known yet is "not run".
+    run; then what is not known yet is "not run". A `Warm` makes a run fast that is not isolated.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def grade(path, timeout=10, isolate=False, stop=None):
     content = reference(exercise)
     spliced, missing, notes = splice(notebook, content)
     beside = Path(path).resolve().parent
-    verdicts, log = run(spliced, timeout, beside, isolate, stop)
+    verdicts, log = run(spliced, timeout, beside, isolate, stop, warm)
     if verdicts is None and not (stop and stop.is_set()):  # it happens on a busy machine
         verdicts, log = run(spliced, timeout, beside, isolate, stop)
     if verdicts is None:
