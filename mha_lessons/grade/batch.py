@@ -1,11 +1,13 @@
 """Grade many notebooks: some at a time, in their order, and a broken one stops no other."""
 
+import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from .notebook import NotGradableError
 from .report import Submission
 from .run import grade
+from .warm import POSSIBLE, Warm
 
 
 def grade_all(files, timeout=10, isolate=False, jobs=1):
@@ -14,12 +16,11 @@ def grade_all(files, timeout=10, isolate=False, jobs=1):
     A file that cannot be graded gets one, too, which says why. When the caller stops early, by
     ``close()`` or by an interrupt, what is running is ended.
     """
-    if jobs == 1:
-        yield from (grade_or_say_why(file, timeout, isolate) for file in files)
-        return
     stop = threading.Event()
-    with ThreadPoolExecutor(jobs) as pool:
-        running = [pool.submit(grade_or_say_why, file, timeout, isolate, stop) for file in files]
+    many = len(files) > 1 and not isolate and POSSIBLE
+    with Warm() if many else contextlib.nullcontext() as warm, ThreadPoolExecutor(jobs) as pool:
+        how = timeout, isolate, stop, warm
+        running = [pool.submit(grade_or_say_why, file, *how) for file in files]
         try:
             for submission in running:
                 yield submission.result()
@@ -29,13 +30,26 @@ def grade_all(files, timeout=10, isolate=False, jobs=1):
                 submission.cancel()
 
 
-def grade_or_say_why(file, timeout=10, isolate=False, stop=None):
+def grade_or_say_why(file, timeout=10, isolate=False, stop=None, warm=None):
     """Grade one file as `grade` does; whatever is wrong with it is in its `Submission`."""
     try:
-        return grade(file, timeout, isolate, stop)
+        return grade(file, timeout, isolate, stop, warm)
     except NotGradableError as error:
         reason = str(error)
     except Exception as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         reason = f"the grader failed, and that is no fault of yours. Please report this: {said}"
     return Submission.unreadable(file, reason)
+
+
+def notebooks_in(folder):
+    """Return the notebooks in `folder` and below it, in the order of their names.
+
+    Not the copies that Jupyter keeps in .ipynb_checkpoints, nor what is in another hidden folder.
+    """
+    found = []
+    for file in sorted(folder.rglob("*.ipynb")):
+        hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+        if file.is_file() and not hidden:
+            found.append(file)
+    return found

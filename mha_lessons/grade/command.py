@@ -1,22 +1,28 @@
-"""The command line ``mha``: `start` writes the exercises, `grade` grades them."""
+"""The command line ``mha``: `start` writes the exercises, `grade` and `watch` grade them."""
 
 import argparse
+import contextlib
+import functools
 import math
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import mha_lessons
 
 from . import report
-from .batch import grade_all
+from .batch import grade_all, notebooks_in
 from .confine import close_to_others, missing_walls
 from .notebook import NotGradableError, exercises
+from .progress import Progress
 from .report import Submission
 from .report_files import REPORTS, WrongCallError, check_targets, write_reports
-from .run import load
+from .run import grade, load
 from .start import write_exercises
+from .warm import POSSIBLE, Warm
+from .watch import watch
 
 PASSED, NOT_PASSED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
@@ -83,9 +89,7 @@ def _parser():
     for name in REPORTS:
         dash = " (- for standard output)" if name == "json" else ""
         verb.add_argument(f"--{name}", metavar="F", help=f"write a report as {name}{dash}")
-    verb.add_argument(
-        "--timeout", type=_seconds, default=10, metavar="S", help="seconds per check (default: 10)"
-    )
+    _add_timeout(verb)
     verb.add_argument(
         "--jobs", type=_jobs, default=1, metavar="N", help="notebooks at a time (default: 1)"
     )
@@ -95,7 +99,18 @@ def _parser():
         help="run the answers in another process than the checks: for other people's notebooks",
     )
     verb.set_defaults(verb=_grade)
+
+    verb = verbs.add_parser("watch", help="grade a notebook, or those in a folder, on each save")
+    verb.add_argument("path", nargs="?", type=Path, default=Path(), metavar="FILE|FOLDER")
+    _add_timeout(verb)
+    verb.set_defaults(verb=_watch)
     return parser
+
+
+def _add_timeout(verb):
+    verb.add_argument(
+        "--timeout", type=_seconds, default=10, metavar="S", help="seconds per check (default: 10)"
+    )
 
 
 def _seconds(text):
@@ -142,13 +157,20 @@ def _grade(options):
         close_to_others()  # the reports are made here
         for words in missing_walls():
             print(f"mha: with less isolation. {words}", file=sys.stderr)
-    submissions = []
+    submissions, progress = [], Progress(sys.stderr, len(files))
     try:
-        for submission in grade_all(files, options.timeout, options.isolate, options.jobs):
-            submissions.append(submission)
-            if not silent:
-                print(_table(submission, brief), flush=True)
+        progress.draw()
+        graded = grade_all(files, options.timeout, options.isolate, options.jobs)
+        with contextlib.closing(graded):  # what runs is ended before the reports are written
+            for submission in graded:
+                submissions.append(submission)
+                progress.add(submission)
+                progress.clear()
+                if not silent:
+                    print(_table(submission, brief), flush=True)
+                progress.draw()
     finally:  # also when the user, or who reads our output, has enough
+        progress.clear()
         left = files[len(submissions) :]
         if submissions:
             reason = "grading was stopped before this notebook"
@@ -160,11 +182,41 @@ def _grade(options):
     return PASSED if all(s.complete for s in submissions) else NOT_PASSED
 
 
+def _watch(options):
+    path = options.path
+    if not path.exists():
+        raise WrongCallError(f"There is no file {path}. Check the name, or run `mha start` first.")
+    if not path.is_dir():
+        load(path)
+    print(f"Watching {path}. Save a notebook, and it is graded. Ctrl+C ends this.", flush=True)
+    with (
+        Warm() if POSSIBLE else contextlib.nullcontext() as warm,
+        contextlib.suppress(KeyboardInterrupt),
+    ):
+        if warm:
+            warm.load()
+        first = [] if path.is_dir() else [path]
+        how = functools.partial(grade, timeout=options.timeout, warm=warm)
+        watch(path, lambda file, stop: how(file, stop=stop), _show_saved, _say, first)
+    print("\nStopped.")
+    return PASSED
+
+
+def _show_saved(submission, seconds):
+    print(f"\n{time.strftime('%H:%M:%S')}, after {seconds:.1f} s:")
+    print(_table(submission, brief=False), flush=True)
+    print(_next([submission], then="Save, and it is graded again."), flush=True)
+
+
+def _say(sentence):
+    print(f"\n{time.strftime('%H:%M:%S')}: {sentence}", flush=True)
+
+
 def _files(paths):
     files = []
     for path in paths:
         if path.is_dir():
-            found = [file for file in sorted(path.rglob("*.ipynb")) if _is_submission(file, path)]
+            found = notebooks_in(path)
             if not found:
                 raise WrongCallError(
                     f"A folder to grade must hold notebooks: {path} has none. "
@@ -180,12 +232,6 @@ def _files(paths):
     return list(dict.fromkeys(files))
 
 
-def _is_submission(file, folder):
-    # Not the copies that Jupyter keeps in .ipynb_checkpoints, nor in any other hidden folder.
-    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    return file.is_file() and not hidden
-
-
 def _table(submission, brief):
     terminal = sys.stdout.isatty()
     width = min(shutil.get_terminal_size().columns, 100) if terminal else 100
@@ -193,13 +239,13 @@ def _table(submission, brief):
     return report.as_text(submission, width, colour, brief)
 
 
-def _next(submissions):
+def _next(submissions, then="Save the notebook, then grade it again."):
     """Say what to do next: repair what is wrong, then write what is missing."""
     open_rows = [(s, row) for s in submissions for row in s.rows if row.status != "pass"]
     if open_rows:
         s, row = min(open_rows, key=lambda found: found[1].status == "todo")
         where = s.file if row.check == "notebook" else f"{row.check} in {s.file}"
-        return f"Next: {where}. Save the notebook, then grade it again."
+        return f"Next: {where}. {then}"
     names = exercises()
     done = max(names.index(s.exercise) for s in submissions)
     following = f" Next: {names[done + 1]}." if done + 1 < len(names) else ""

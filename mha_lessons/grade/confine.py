@@ -67,6 +67,24 @@ def end_all_below(ancestor):
             return
 
 
+def end_all_of(folder):
+    """End the processes that have `folder` in their environment; tell whether it is possible."""
+    if not os.path.exists("/proc/self/environ"):
+        return False
+    # Every process of a run inherits it, in whatever session it is; and nobody else has it.
+    mark = os.fsencode(folder) + b"/"
+    for _ in range(9):  # one may start another while we look
+        found = 0
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):  # another user's, or gone
+                if mark in (entry / "environ").read_bytes():
+                    os.kill(int(entry.name), signal.SIGKILL)
+                    found += 1
+        if not found:
+            break
+    return True
+
+
 def _all_below(ancestor):
     children, states = {}, {}
     for entry in Path("/proc").glob("[0-9]*"):

@@ -26,6 +26,18 @@ import numpy as np
 from . import exercises, worker
 from .confine import adopt_orphans, end_all_below
 
+# What pytest, the kernel and IPython would load later, each time; none of it need exist.
+LATER = (
+    *("ipykernel.debugger", "ipykernel.ipkernel", "tornado.platform.asyncio", "encodings.idna"),
+    *("IPython.core.completerlib", "IPython.core.debugger", "IPython.core.logger"),
+    *("IPython.core.oinspect", "IPython.extensions.storemagic", "IPython.utils.wildcard"),
+    *("faulthandler", "pdb", "readline", "xml.etree.ElementTree", "nbformat.validator"),
+    *("_pytest.assertion.rewrite", "_pytest.faulthandler", "_pytest.helpconfig"),
+    *("_pytest.junitxml", "_pytest.pastebin", "_pytest.runner", "_pytest.setuponly"),
+    *("_pytest.setupplan", "_pytest.skipping", "_pytest.terminal", "_pytest.threadexception"),
+    *("_pytest.tracemalloc", "_pytest.unittest", "_pytest.unraisableexception"),
+    "_pytest.warnings",
+)
 IPC_AT_MOST = 90  # characters of a path; systems allow about 100
 START_LIMIT = 60  # seconds
 Kernels = ipykernel.kernelapp.IPKernelApp
@@ -63,10 +75,10 @@ def main(number, torch=False):
     """Serve the socket with this `number` until the other end is closed."""
     adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for who asks
-    for module in pkgutil.iter_modules(exercises.__path__, f"{exercises.__name__}."):
-        importlib.import_module(module.name)
-    if torch:
-        importlib.import_module("torch")
+    checks = pkgutil.iter_modules(exercises.__path__, f"{exercises.__name__}.")
+    for name in (*LATER, *(module.name for module in checks), *(["torch"] if torch else [])):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     gc.collect()
     gc.freeze()
     asked = socket.socket(fileno=number)

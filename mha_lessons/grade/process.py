@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 
 from . import signed
+from .confine import end_all_of
 from .environment import environment_of
 from .report import STATUSES
-from .warm import Forked
 
 TEXT = {"status", "message", "hint"}
 
@@ -50,11 +50,10 @@ def run(content, timeout, beside, isolate=False, stop=None, warm=None):
             environment = environment_of(folder, beside)
             if isolate:
                 process = _start(_isolated(timeout), folder, environment, log)
-            elif warm:
-                loaded = warm.load(content)
-                process = Forked(loaded, folder, environment, _arguments(timeout), log)
             else:
-                process = _start(_command(timeout), folder, environment, log)
+                how = folder, environment, log
+                process = warm and warm.start(content, _arguments(timeout), *how)
+                process = process or _start(_command(timeout), *how)
         key, written = secrets.token_bytes(32), b""
         try:
             written = _output(process, key, limit, stop)
@@ -139,23 +138,7 @@ def _end(process, kernel, folder):
     process.kill()
     process.wait()
     process.stdout.close()
-    if os.path.exists("/proc/self/environ"):
-        for _ in range(9):  # one may start another while we look
-            if not _end_all_of(folder):
-                return
-    elif kernel and hasattr(os, "killpg"):
+    if not end_all_of(folder) and kernel and hasattr(os, "killpg"):
         with contextlib.suppress(OSError):
             if os.getpgid(kernel) == kernel:
                 os.killpg(kernel, signal.SIGKILL)
-
-
-def _end_all_of(folder):
-    """End the processes that have the run's folder in their environment; return how many."""
-    # Every process of the run inherits it, in whatever session it is; and nobody else has it.
-    mark, found = os.fsencode(folder) + b"/", 0
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):  # another user's, or gone
-            if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
-                os.kill(int(entry.name), signal.SIGKILL)
-                found += 1
-    return found

@@ -13,6 +13,7 @@ import threading
 import time
 from pathlib import Path
 
+from .confine import end_all_of
 from .environment import environment_of
 
 TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.M)
@@ -34,13 +35,21 @@ class Warm:
     def __exit__(self, *raised):
         self.end()
 
-    def load(self, content):
-        """Return the process that is right for a notebook's `content`; start it if need be."""
-        torch = any(TORCH.search("".join(cell["source"])) for cell in content["cells"])
+    def load(self, torch=False):
+        """Return the process that has, or has not, loaded torch; start it if need be."""
         with self.lock:
-            if torch not in self.processes or not self.processes[torch].alive:
-                self.processes[torch] = _Preloaded(torch)
-            return self.processes[torch]
+            preloaded = self.processes.get(torch)
+            if preloaded is None or not preloaded.alive:
+                if preloaded:
+                    preloaded.end()
+                preloaded = self.processes[torch] = _Preloaded(torch)
+            return preloaded
+
+    def start(self, content, arguments, folder, environment, log):
+        """Start a grading in a fork; return it, or None where that is not possible."""
+        torch = any(TORCH.search("".join(cell["source"])) for cell in content["cells"])
+        with contextlib.suppress(OSError):
+            return _Forked(self.load(torch), folder, environment, arguments, log)
 
     def end(self):
         """End the processes, and all that they started."""
@@ -59,7 +68,7 @@ class _Preloaded:
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "mha_lessons.grade.preloaded", str(asked.fileno()), *name],
             cwd=self.folder.name,
-            env=environment_of(Path(self.folder.name)),
+            env=environment_of(Path(self.folder.name).resolve()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -90,10 +99,11 @@ class _Preloaded:
             self.process.wait(5)
         self.process.kill()
         self.process.wait()
+        end_all_of(os.path.realpath(self.folder.name))  # it may have ended before its forks
         self.folder.cleanup()
 
 
-class Forked:
+class _Forked:
     """One grading in a fork: what `process` needs of `subprocess.Popen`."""
 
     def __init__(self, preloaded, folder, environment, arguments, log):
