@@ -83,6 +83,7 @@ def test_a_failure_shows_two_lines_in_place_of_a_traceback():
         (lambda x: {2, 6, 10}, "must be an array of numbers: got set"),
         (lambda x: (2 * v for v in x), "must be an array of numbers: got generator"),
         (lambda x: 2j * x, r"must be an array of numbers: got ndarray of shape \(3,\)"),
+        (lambda x: 10**5000, "must be an array of numbers: got int. "),
         (lambda x: Unreadable(), "must be an array of numbers: got Unreadable"),
         (lambda x: np.array([2, None, 3]), "must be an array of numbers"),
         (lambda: 3, "your code raised TypeError: .* positional argument"),

@@ -89,6 +89,13 @@ def kind(value):
     """Name a value briefly: its type, and its shape where it has one."""
     if isinstance(value, Other):
         return value.said
+    try:
+        return _kind(value)
+    except Exception:  # whatever the learner's object does when it is looked at
+        return _type_name(value)
+
+
+def _kind(value):
     shape = getattr(value, "shape", None)
     name = _type_name(value)
     if shape is not None:
