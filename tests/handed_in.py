@@ -195,14 +195,15 @@ def starts_a_process_that_stays():
     )
 
 
-def graded(tmp_path_factory, isolate=False):
-    """Return what `_grade` found, once in a session."""
-    if isolate not in DONE:
-        DONE[isolate] = _grade(tmp_path_factory, isolate)
-    return DONE[isolate]
+def graded(tmp_path_factory, isolate=False, warm=None):
+    """Return what `_grade` finds, once in a session."""
+    how = isolate, warm is not None
+    if how not in DONE:
+        DONE[how] = _grade(tmp_path_factory, isolate, warm)
+    return DONE[how]
 
 
-def _grade(tmp_path_factory, isolate):
+def _grade(tmp_path_factory, isolate, warm):
     """Grade all cases, three at a time; each beside a file that could take NumPy's place.
 
     Returns
@@ -216,7 +217,7 @@ def _grade(tmp_path_factory, isolate):
         (folder / "numpy.py").write_text("raise RuntimeError('not NumPy')", encoding="utf-8")
         path = save(CASES[name](), folder / f"{name}.ipynb")
         start = time.monotonic()
-        return grade(path, 2, isolate), time.monotonic() - start
+        return grade(path, 2, isolate, warm=warm), time.monotonic() - start
 
     with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(3) as pool:
         patch.setenv("MHA_TEST_PID", str(tmp_path_factory.getbasetemp() / "pid"))

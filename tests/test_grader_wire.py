@@ -155,12 +155,17 @@ def test_a_list_that_holds_itself_ends():
     assert "Other" in repr(there_and_back(endless))
 
 
-def test_what_is_too_large_arrives_by_its_name():
-    assert isinstance(there_and_back(np.zeros(wire.NUMBERS_AT_MOST)), Other)
-    assert isinstance(there_and_back([""] * wire.TEXT_AT_MOST), Other)
-    assert there_and_back([0] * wire.TEXT_AT_MOST).shape == (wire.TEXT_AT_MOST,)
-    halves = there_and_back([np.zeros(wire.NUMBERS_AT_MOST // 12)] * 3)
+def test_what_is_too_large_arrives_by_its_name(monkeypatch):
+    monkeypatch.setattr(wire, "NUMBERS_AT_MOST", 1200)
+    monkeypatch.setattr(wire, "TEXT_AT_MOST", 1200)
+    assert isinstance(there_and_back(np.zeros(151)), Other)
+    assert isinstance(there_and_back([""] * 40), Other)
+    assert there_and_back([0] * 40).shape == (40,)
+    halves = there_and_back([np.zeros(100)] * 3)
     assert [type(half).__name__ for half in halves] == ["ndarray", "Other", "Other"]
+
+
+def test_no_text_is_longer_than_what_is_read():
     assert len(pack(["\0" * 10_000] * 900)) < LENGTHS.size + wire.HEAD_AT_MOST
 
 

@@ -77,6 +77,7 @@ def _output(process, key, limit, stop):
         try:
             return process.communicate(key, timeout=min(limit, 0.1) if stop else limit)[0]
         except subprocess.TimeoutExpired as error:
+            key = None  # it has it
             if (stop and stop.is_set()) or time.monotonic() > end:
                 return error.output or b""
 
