@@ -62,6 +62,34 @@ def endless_loop_that_cannot_be_interrupted():
 
 
 @case
+def endless_loop_that_swallows_interrupts():
+    return solved(
+        "while True:\n    try:\n        while True:\n            pass\n"
+        "    except BaseException:\n        pass"
+    )
+
+
+@case
+def forked_child_that_goes_on():
+    return solved(parameter_count="import os, time\nos.fork() or time.sleep(600)\nreturn 0")
+
+
+@case
+def never_imported():
+    made = solved("return scipy.rearrange(x, num_heads)", "return 4 * math.prod((d_model,) * 2)")
+    made["cells"] = [c for c in made["cells"] if "import numpy" not in c["source"]]
+    return made
+
+
+@case
+def checks_reordered_and_doubled():
+    made = solved("return x")
+    checks = [each for each in made["cells"] if each["id"].startswith("02-check")]
+    made["cells"] = [*checks[::-1], *made["cells"], *checks]
+    return made
+
+
+@case
 def ended_process():
     return solved("import os\nos._exit(0)")
 

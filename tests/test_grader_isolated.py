@@ -228,6 +228,8 @@ def test_what_a_system_lacks_is_said_once(tmp_path, capsys, monkeypatch):
 OTHER = {
     "ended_process": {"split_heads": "crash", "parameter_count": "pass"},
     "endless_loop_that_cannot_be_interrupted": {"split_heads": "timeout"},
+    "endless_loop_that_swallows_interrupts": {"split_heads": "timeout"},
+    "forked_child_that_goes_on": {"split_heads": "pass"},
     "segmentation_fault": {"parameter_count": "crash"},
     "endless_print": {"split_heads": "blocked", "parameter_count": "pass"},
 }

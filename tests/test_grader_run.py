@@ -75,6 +75,31 @@ def test_a_loop_that_cannot_be_interrupted_is_ended(rows):
     assert found["split_heads_batch"].message == "the Python process ended in an earlier cell"
 
 
+def test_a_loop_that_swallows_interrupts_is_ended(rows):
+    found = rows("endless_loop_that_swallows_interrupts")
+    assert found["split_heads_values"].status == "timeout"
+    assert not statuses(found, "split_heads")["pass"]
+
+
+def test_a_child_that_goes_on_stops_nothing(rows):
+    found = rows("forked_child_that_goes_on")
+    assert statuses(found, "split_heads") == {"pass": 5}
+    assert not statuses(found, "parameter_count")["pass"]
+
+
+def test_a_name_that_was_never_imported_is_told(rows):
+    found = rows("never_imported")
+    message = found["split_heads_values"].message
+    assert message.startswith("your code raised NameError: name 'scipy' is not defined")
+    assert "name 'math' is not defined" in found["parameter_count_bias"].message
+
+
+def test_checks_in_another_order_or_twice_change_nothing(rows):
+    names = [row.check for row in rows("solved").values()]
+    assert list(rows("checks_reordered_and_doubled")) == names
+    assert statuses(rows("checks_reordered_and_doubled"), "split_heads") == {"fail": 4, "pass": 1}
+
+
 def test_an_ended_process_is_a_crash(rows):
     found = rows("ended_process")
     assert found["split_heads_values"].message == "the Python process ended while this cell ran"

@@ -38,6 +38,11 @@ LATER = (
     *("_pytest.tracemalloc", "_pytest.unittest", "_pytest.unraisableexception"),
     "_pytest.warnings",
 )
+KERNEL = (
+    "--IPKernelApp.log_level=50",
+    "--HistoryManager.enabled=False",
+    "--IPKernelApp.capture_fd_output=False",  # as a kernel has it that pytest starts
+)
 IPC_AT_MOST = 90  # characters of a path; systems allow about 100
 START_LIMIT = 60  # seconds
 Kernels = ipykernel.kernelapp.IPKernelApp
@@ -164,8 +169,7 @@ def _kernel(folder):
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):  # the key, the verdicts, the log
                 os.dup2(nothing, stream)
-            options = ["--IPKernelApp.log_level=50", "--HistoryManager.enabled=False"]
-            Kernels.launch_instance(argv=["-f", file, *options])
+            Kernels.launch_instance(argv=["-f", file, *KERNEL])
         finally:
             os._exit(1)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from . import signed
 from .confine import end_all_of
 from .environment import environment_of
+from .notebook import NotGradableError
 from .report import STATUSES
 
 TEXT = {"status", "message", "hint"}
@@ -41,11 +42,8 @@ def run(content, timeout, beside, isolate=False, stop=None, warm=None):
     """
     # Far beyond what the limits per cell can add up to; the plugin stops earlier.
     limit = 60 + 3 * timeout + 3 * len(content["cells"])
-    with tempfile.TemporaryDirectory(prefix="mha-", ignore_cleanup_errors=True) as folder:
-        folder = Path(folder).resolve()
-        (folder / "tmp").mkdir()
-        (folder / "graded.ipynb").write_text(json.dumps(content), encoding="utf-8")
-        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    with contextlib.ExitStack() as stack:
+        folder = _fresh_folder(content, stack)
         with open(folder / "log", "wb") as log:
             environment = environment_of(folder, beside)
             if isolate:
@@ -63,6 +61,21 @@ def run(content, timeout, beside, isolate=False, stop=None, warm=None):
         words = (folder / "log").read_text(encoding="utf-8", errors="replace").split("\n")
     last = [line.strip() for line in words if line.strip()][-1:]
     return (verdicts if kernel else None), "".join(last)
+
+
+def _fresh_folder(content, stack):
+    try:
+        made = tempfile.TemporaryDirectory(prefix="mha-", ignore_cleanup_errors=True)
+        folder = Path(stack.enter_context(made)).resolve()
+        (folder / "tmp").mkdir()
+        (folder / "graded.ipynb").write_text(json.dumps(content), encoding="utf-8")
+        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    except OSError as error:
+        raise NotGradableError(
+            f"The temporary folder cannot be written ({error.strerror}), so nothing was graded. "
+            "Make room there, or set TMPDIR to another folder."
+        ) from None
+    return folder
 
 
 def _start(command, folder, environment, log):
