@@ -24,7 +24,7 @@ import nbval.kernel
 import numpy as np
 
 from . import exercises, worker
-from .confine import adopt_orphans, end_all_below
+from .confine import adopt_orphans, end_all_below, limit_resources
 
 # What pytest, the kernel and IPython would load later, each time; none of it need exist.
 LATER = (
@@ -141,6 +141,7 @@ def _grade(streams, folder, environment, arguments):
         os.environ.clear()
         os.environ.update(environment)
         tempfile.tempdir = None
+        limit_resources()
         np.random.seed()
         kernel, client = _kernel(Path(environment["JUPYTER_RUNTIME_DIR"]))
         nbval.kernel.start_new_kernel = lambda **options: (kernel, client())
