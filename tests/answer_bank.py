@@ -1,6 +1,6 @@
 """Cells that bring the bank and the right answers into the process that holds answers.
 
-The package cannot be imported there, so it goes under another name.
+The grader cannot be imported there, so it goes under another name.
 """
 
 import base64
@@ -9,13 +9,15 @@ import zipfile
 
 from learners import ROOT
 
-SOURCES = [*sorted((ROOT / "mha_lessons").rglob("*.py")), ROOT / "tests" / "right_answers.py"]
+ANSWERS = sorted((ROOT / "tests").glob("right_answers*.py"))
+SOURCES = [*sorted((ROOT / "mha_lessons").rglob("*.py")), *ANSWERS]
 DATA = sorted((ROOT / "mha_lessons" / "grade").glob("*.toml"))
 UNPACK = """\
 import base64, io, os, sys, zipfile
 zipfile.ZipFile(io.BytesIO(base64.b64decode({packed!r}))).extractall()
-sys.path.append(os.getcwd())
+sys.path.insert(0, os.getcwd())
 from lessons_copy.grade.bank import BANK
+import {modules}
 from right_answers import RIGHT
 """
 
@@ -28,4 +30,5 @@ def cell():
             name = str(path.relative_to(ROOT)).removeprefix("tests/")
             text = path.read_text(encoding="utf-8").replace("mha_lessons", "lessons_copy")
             archive.writestr(name.replace("mha_lessons", "lessons_copy"), text)
-    return UNPACK.format(packed=base64.b64encode(packed.getvalue()).decode())
+    modules = ", ".join(path.stem for path in ANSWERS)
+    return UNPACK.format(packed=base64.b64encode(packed.getvalue()).decode(), modules=modules)

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -139,14 +141,14 @@ def test_no_cheat_passes_without_walls(tmp_path, name, without_walls):
     assert passed(tried(CHEATS[name], tmp_path)) <= FREE
 
 
-def test_the_grader_cannot_be_imported_by_accident(tmp_path):
-    rows = tried("from mha_lessons.vectorized import softmax\n" + WRONG, tmp_path)
-    assert rows["split_heads_values"].message == (
-        "its answer cell stopped: ImportError: mha_lessons.vectorized cannot be imported by an "
-        "answer that is graded with --isolate: write it yourself"
-    ) or rows["split_heads_values"].message.startswith(
-        "its answer cell stopped: ImportError: mha_lessons cannot be imported by an answer"
-    )
+def test_the_library_can_be_imported_and_the_grader_cannot(tmp_path):
+    library = "from mha_lessons.vectorized import softmax\nassert softmax(np.zeros(2))[0] == 0.5\n"
+    assert {row.status for row in tried(library + RIGHT, tmp_path).values()} == {"pass"}
+    for line in ("import mha_lessons.grade", "from mha_lessons.grade.bank import BANK"):
+        assert tried(f"{line}\n{WRONG}", tmp_path)["split_heads_values"].message == (
+            "its answer cell stopped: ImportError: mha_lessons.grade cannot be imported by an "
+            "answer"
+        )
 
 
 @NO_LANDLOCK
@@ -158,7 +160,7 @@ def test_an_answer_reads_and_writes_no_file_of_the_user(tmp_path):
         f"open({str(tmp_path / 'work' / 'a.ipynb')!r}, 'a').write('x')",
         f"open({str(target)!r}, 'w').write('x')",
         f"open({PACKAGE + '/grade/checks.py'!r}).read()",
-        f"os.listdir({PACKAGE!r})",
+        f"open({str(ROOT / 'solutions' / '02_split_heads.py')!r}).read()",
         f"os.remove({str(tmp_path / 'secret')!r})",
         f"os.symlink('/', {str(tmp_path / 'link')!r})",
         "open(os.path.join(np.__path__[0], 'planted.py'), 'w')",
@@ -459,3 +461,26 @@ def test_the_answers_process_gets_no_setting_of_the_user(answers, monkeypatch):
         "MPLBACKEND",
     }
     assert isolated == 1
+
+
+@NO_LANDLOCK
+def test_where_the_package_is_installed_only_its_grader_is_hidden(tmp_path):
+    site = tmp_path / "site-packages"
+    shutil.copytree(ROOT / "mha_lessons", site / "mha_lessons")
+    (site / "other.py").write_text("found = 42", encoding="utf-8")
+    hidden = str(site / "mha_lessons" / "grade" / "checks.py")
+    source = (
+        "import other, mha_lessons.masks\nassert other.found == 42\n"
+        f"try:\n    open({hidden!r})\nexcept PermissionError:\n    pass\n"
+        "else:\n    raise RuntimeError('read')\n"
+    )
+    path = save(content(split_heads=HEAD + source + RIGHT), tmp_path / "work" / "a.ipynb")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "mha_lessons.grade", str(path), "--isolate", "--json=-"],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(site)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=200,
+    )
+    (submission,) = json.loads(done.stdout)["submissions"]
+    assert (submission["notes"], submission["passed"], done.returncode) == ([], 8, 0)

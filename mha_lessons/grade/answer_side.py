@@ -1,6 +1,6 @@
 """The program of the process that holds the answers, and nothing else of the grader's.
 
-`elsewhere` starts it, and sends it this text and those of the modules that it needs: this package
+`elsewhere` starts it, and sends it this text and those of the modules that it needs: the grader
 cannot be imported there. Then it sends requests, and each gets one reply. Everything here is in the
 learner's hands; what a reply says is believed nowhere.
 """
@@ -25,15 +25,12 @@ IPYTHON = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$|\bawait\b", re.M)
 
 
 class _Refusing:
-    """Refuse to import this package: the checks and the solved exercises are in it."""
+    """Refuse to import the grader: the checks and the solved exercises are in it."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] == "mha_lessons":
-            raise ImportError(
-                f"{name} cannot be imported by an answer that is graded with --isolate: "
-                "write it yourself"
-            )
+        if f"{name}.".startswith("mha_lessons.grade."):
+            raise ImportError("mha_lessons.grade cannot be imported by an answer")
 
 
 class StdinNotImplementedError(NotImplementedError):

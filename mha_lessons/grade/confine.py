@@ -132,10 +132,11 @@ def missing_walls():
     return missing
 
 
-def keep_to(readable, hidden, own):
+def keep_to(readable, listed, hidden, own):
     """Let this process read only what is `readable`, and write only in its `own` folder (Linux).
 
-    It reads nothing in the folder `hidden`, wherever that is. It cannot connect to or listen on TCP
+    It reads no file in the folder `hidden`, wherever that is, and only names in the folder
+    `listed`, as an import of the readable in it needs. It cannot connect to or listen on TCP
     either, nor send signals to other processes, where Landlock is new enough. There is no way back.
     """
     version = landlock()
@@ -149,6 +150,7 @@ def keep_to(readable, hidden, own):
     for path in (*readable, *SYSTEM, *SETTINGS):
         for kept in all_but(hidden, os.path.realpath(path)):
             _allow(rules, kept, EXECUTE | READ | LIST)
+    _allow(rules, listed, LIST)
     for path in (own, *DEVICES, *Path("/dev").glob("nvidia*")):
         _allow(rules, path, every)
     ctypes.CDLL(None).prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)

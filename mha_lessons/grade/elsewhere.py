@@ -17,7 +17,7 @@ from .confine import end_all_below, unshare
 from .verdicts import AFTER_A_TIMEOUT
 from .wire import HEAD_AT_MOST, LENGTHS, NUMBERS_AT_MOST, NotPlainError, pack, unpack
 
-PACKAGE = Path(__file__).resolve().parent.parent
+GRADER = Path(__file__).resolve().parent
 # In the order in which they need each other.
 SENT = ("confine", "compare", "call", "verdicts", "wire", "answer_side")
 START = """\
@@ -106,7 +106,7 @@ class Elsewhere:
     def _call(self, name, arguments, named, end):
         found = self._ask(["call", name, arguments, named], end)
         left = found.get("arguments")
-        if not isinstance(left, tuple) or len(left) != len(arguments):
+        if not isinstance(left, tuple) or len(left) != len(arguments) + len(named):
             raise self._no_reply()
         return Outcome(found.get("value"), self._raised(found), left)
 
@@ -233,17 +233,14 @@ class Elsewhere:
 
 
 def _setup(own):
-    sources = [(PACKAGE / "grade" / f"{name}.py").read_text(encoding="utf-8") for name in SENT]
-    files = [str(PACKAGE / "grade" / f"{name}.py") for name in SENT]
+    files = [GRADER / f"{name}.py" for name in SENT]
+    modules = [(file.stem, file.read_text(encoding="utf-8"), str(file)) for file in files]
     path = [os.path.realpath(folder) for folder in sys.path if folder]
-    if PACKAGE.parent.name not in ("site-packages", "dist-packages"):
-        path = [folder for folder in path if folder != str(PACKAGE.parent)]
-    confined = {
-        "readable": [sys.prefix, sys.base_prefix, *path],
-        "hidden": str(PACKAGE),
-        "own": own,
-    }
-    modules = list(zip(SENT, sources, files, strict=True))
+    readable = [sys.prefix, sys.base_prefix, str(GRADER.parent), *path]
+    home = GRADER.parent.parent
+    if home.name not in ("site-packages", "dist-packages"):  # the project, with its solutions
+        readable = [folder for folder in readable if folder != str(home)]
+    confined = {"readable": readable, "listed": str(home), "hidden": str(GRADER), "own": own}
     return {"path": path, "modules": modules, "confined": confined}
 
 
