@@ -16,9 +16,10 @@ from handed_in import RIGHT
 from learners import COUNT, ROOT, SPLIT_HEADS, cell, code_cell, content, save
 from test_grader_run import ended
 
-from mha_lessons.grade import command, confine, elsewhere, process
+from mha_lessons.grade import answer_process, command, confine, process
+from mha_lessons.grade.answer_process import DiedError, HungError
 from mha_lessons.grade.checks import CheckFailed
-from mha_lessons.grade.elsewhere import DiedError, Elsewhere, HungError
+from mha_lessons.grade.elsewhere import Elsewhere
 from mha_lessons.grade.exercises import split_heads as checks
 from mha_lessons.grade.run import grade
 
@@ -98,15 +99,15 @@ def passed(rows):
 def without_walls(monkeypatch):
     """Isolate as a system does that has neither `unshare` nor Landlock."""
     code = (
-        "from mha_lessons.grade import elsewhere, isolated\n"
-        "elsewhere.unshare, setup = list, elsewhere._setup\n"
+        "from mha_lessons.grade import answer_process, isolated\n"
+        "answer_process.unshare, setup = list, answer_process._setup\n"
         "def bare(own):\n"
         "    made = setup(own)\n"
         "    name, source, file = made['modules'][0]\n"
         "    assert name == 'confine'\n"
         "    made['modules'][0] = name, source + '\\ndef keep_to(**_): pass\\n', file\n"
         "    return made\n"
-        "elsewhere._setup = bare\n"
+        "answer_process._setup = bare\n"
         "isolated.main({})\n"
     )
 
@@ -351,6 +352,10 @@ def answers():
         answers.end()
 
 
+def ended_here(answers):
+    return answers.process is None or answers.process.ended
+
+
 def replying(answers, how):
     """Define `f`, which writes to the pipe of the replies `how`."""
     find = (
@@ -388,7 +393,7 @@ def test_what_is_no_reply_ends_the_process(answers, how):
     f = replying(answers, how)
     with pytest.raises(DiedError):
         f.call((), {})
-    assert answers.process is None
+    assert ended_here(answers)
 
 
 @pytest.mark.parametrize(
@@ -406,7 +411,7 @@ def test_a_reply_that_never_comes_ends_the_process_in_time(answers, how):
     start = time.monotonic()
     with pytest.raises(HungError):
         f.call((), {})
-    assert answers.process is None
+    assert ended_here(answers)
     assert time.monotonic() - start < 20
 
 
@@ -418,8 +423,8 @@ def test_an_endless_reply_fills_no_memory(answers):
     )
     with pytest.raises((HungError, DiedError)):
         f.call((), {})
-    assert answers.process is None
-    assert not answers.reader.is_alive()
+    assert ended_here(answers)
+    assert not answers.process.reader.is_alive()
 
 
 @POSIX
@@ -429,7 +434,7 @@ def test_arguments_that_are_not_read_stop_nobody(answers):
     os.killpg(answers.process.pid, signal.SIGSTOP)
     with pytest.raises(HungError):
         f.call((np.zeros(4_000_000),), {})
-    assert answers.process is None
+    assert ended_here(answers)
 
 
 def test_a_fresh_process_has_the_names_of_all_cells_but_those_that_ended_it(answers):
@@ -456,7 +461,14 @@ def test_the_answers_process_gets_no_setting_of_the_user(answers, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", "/nowhere")
     answers.run("f", "import os, sys\nfound = sorted(os.environ), sys.flags.isolated", 9)
     names, isolated = answers.look("found", 9)
-    assert set(names) <= {*elsewhere.INHERITED, "HOME", "TMPDIR", "TMP", "TEMP", "IPYTHONDIR"} | {
+    assert set(names) <= {
+        *answer_process.INHERITED,
+        "HOME",
+        "TMPDIR",
+        "TMP",
+        "TEMP",
+        "IPYTHONDIR",
+    } | {
         "OMP_NUM_THREADS",
         "MPLBACKEND",
     }

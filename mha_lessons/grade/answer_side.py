@@ -1,8 +1,8 @@
 """The program of the process that holds the answers, and nothing else of the grader's.
 
-`elsewhere` starts it, and sends it this text and those of the modules that it needs: the grader
-cannot be imported there. Then it sends requests, and each gets one reply. Everything here is in the
-learner's hands; what a reply says is believed nowhere.
+`answer_process` starts it, and sends it this text and those of the modules that it needs: the
+grader cannot be imported there. Then it sends requests, and each gets one reply. Everything here is
+in the learner's hands; what a reply says is believed nowhere.
 """
 
 import builtins

@@ -13,7 +13,8 @@ package included, which is then wrong in the next run.
 
 It is no border between two people. The answers run as the same user, on the same kernel, and a
 mistake in either opens everything. An exam belongs in a container or in another user's account,
-with the reports outside. And a learner who copies a right answer passes, here as everywhere.
+with the reports outside. And a learner who copies a right answer, or imports one from the library,
+passes, here as everywhere.
 """
 
 import importlib
@@ -23,8 +24,9 @@ import sys
 import time
 
 from . import confine
+from .answer_process import DiedError, FloodError, HungError
 from .checks import CheckFailed, NotWritten
-from .elsewhere import DiedError, Elsewhere, FloodError, HungError
+from .elsewhere import Elsewhere
 from .signed import Writer
 from .splice import ANSWER, IMPORT, check_in
 from .verdicts import AFTER_A_TIMEOUT, DIED, FLOOD, late, raised, said
