@@ -173,12 +173,14 @@ def test_an_answer_reads_and_writes_no_file_of_the_user(tmp_path):
         for number, line in enumerate(tries)
     )
     source = f"def split_heads(x, num_heads):\n    done = []\n{body}    raise KeyError(done)\n"
-    assert "KeyError: []" in tried(source, tmp_path)["split_heads_values"].message
-    assert not target.exists()
-    # Each of them can be done where nothing keeps an answer from it.
-    assert str(in_this_process(source.replace("os.remove", "os.stat"))).count(", ") > 6
-    target.unlink()
-    Path(np.__path__[0], "planted.py").unlink()
+    try:
+        assert "KeyError: []" in tried(source, tmp_path)["split_heads_values"].message
+        assert not target.exists()
+        # Each of them can be done where nothing keeps an answer from it.
+        assert str(in_this_process(source.replace("os.remove", "os.stat"))).count(", ") > 6
+    finally:
+        target.unlink(missing_ok=True)
+        Path(np.__path__[0], "planted.py").unlink(missing_ok=True)
 
 
 def test_an_answer_may_use_a_folder_of_its_own(tmp_path):
