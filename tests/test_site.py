@@ -23,7 +23,11 @@ SAYS = {
     "exercises/02_split_heads": ["# ANSWER: split_heads", "NotImplementedError"],
     "exercises/04_causal_mask": ["# ANSWER: causal_mask", "newest tokens"],
     "exercises/06_traps": ["# ANSWER: same_weights_different_outputs", "NotImplementedError"],
-    "book/notation": ["d_model", "num_heads", "may attend"],
+    "book/symptoms": ["My output is NaN", "The loss is too good", "Remedy"],
+    "book/traps": ["T1: Heads have labelled roles", "T20: Dropout left on", "True or false?"],
+    "book/ladder": ["def attention", "_forward", "They agree"],
+    "book/cheat_sheet": ["Five mistakes", "may attend", "QKᵀ"],
+    "book/notation": ["d_model", "num_heads", "may attend", "embed_dim", "key_dim"],
     "book/glossary": ["concat", "cross-attention", "d_k"],
     "book/references": ["Vaswani", "Attention is all you need"],
 }

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import library_code
+import quiz_items
 from myst_pages import BOXES, TRANSPARENT, Directive, blocks, is_notebook
 from pybtex.database import parse_file
 
@@ -129,6 +130,8 @@ class Converter:
             return [f"```{directive.argument}", *directive.body.split("\n"), "```"]
         if name == "library":
             return self.library(directive.argument)
+        if name == "trap":
+            return self.trap(directive.argument)
         if name == "table":
             body = self.convert(directive.body).split("\n")
             if not directive.argument:
@@ -159,6 +162,14 @@ class Converter:
             raise SystemExit(f"{self.page.name}: {wrong}") from None
         file = library_code.module_path(name).name
         return [f"`mha_lessons/{file}`", "", "```python", *code.split("\n"), "```"]
+
+    def trap(self, name):
+        """Return a statement of the quiz and its right answer as the site shows them."""
+        try:
+            statement, verdict, reason = quiz_items.read(name)
+        except ValueError as wrong:
+            raise SystemExit(f"{self.page.name}: {wrong}") from None
+        return ["> **True or false?**", ">", f"> {statement}", ">", f"> **{verdict}**{reason}"]
 
     def image(self, alt, target):
         """Return an image that travels inside the notebook."""
