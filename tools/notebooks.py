@@ -1,6 +1,6 @@
-"""Write book/NN.ipynb from book/NN.md: plain Markdown, its cells executed, its bytes repeatable.
+"""Write book/*.ipynb from book/*.md: plain Markdown, its cells executed, its bytes repeatable.
 
-    python tools/notebooks.py [SOURCE ...]    write the notebooks of all chapters, or of these
+    python tools/notebooks.py [SOURCE ...]    write the notebooks of all pages with cells, or of these
     python tools/notebooks.py --check         name the stale ones and exit 1; runs nothing
 
 Text outputs are stored, and `pytest --nbval book/` compares them. A cell tagged `figure` or
@@ -35,7 +35,7 @@ FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 
 def chapters():
-    """Return the sources in the order of their names."""
+    """Return the pages with cells, in the order of their names."""
     return [path for path in sorted(BOOK.glob("*.md")) if myst_pages.is_notebook(path)]
 
 
