@@ -1,6 +1,6 @@
 """Write book/*.ipynb from book/*.md: plain Markdown, its cells executed, its bytes repeatable.
 
-    python tools/notebooks.py [SOURCE ...]    write the notebooks of all pages with cells, or of these
+    python tools/notebooks.py [SOURCE ...]    write the notebooks of all pages, or of these
     python tools/notebooks.py --check         name the stale ones and exit 1; runs nothing
 
 Text outputs are stored, and `pytest --nbval book/` compares them. A cell tagged `figure` or
