@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+ADDRESS = "https://github.com/ada/attention-course"
 SITE = ROOT / "_build" / "html"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 
@@ -53,3 +54,15 @@ def copy_of_project(folder):
     if cache.exists():
         shutil.copytree(cache, folder / "_build" / ".jupyter_cache")
     return folder
+
+
+def publish(folder):
+    """Copy the project, set an address in it, and build its book."""
+    site()  # its executed chapters spare the copy the time
+    root = copy_of_project(folder)
+    set_address = [sys.executable, "tools/repository.py", "--set", ADDRESS]
+    subprocess.run(set_address, cwd=root, check=True, stdout=subprocess.DEVNULL)
+    run = build(root)
+    assert run.returncode == 0, run.stdout[-4000:]
+    assert "address is not set" not in run.stdout
+    return root

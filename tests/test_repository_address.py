@@ -9,9 +9,9 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 import repository
-from built_book import ROOT, build, built, copy_of_project, pages, site
+from built_book import ADDRESS, ROOT, build, built, copy_of_project, pages, publish, site
+from PIL import Image
 
-ADDRESS = "https://github.com/ada/attention-course"
 MADE = {".venv", "_build", ".git", ".pytest_cache", ".ruff_cache", ".hypothesis"}
 NOTEBOOKS = [name for name in pages() if re.search(r"/\d\d_", name)]
 
@@ -35,14 +35,7 @@ def tool(root, *arguments):
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """Copy the project, set an address in it, and build its book."""
-    site()  # its executed chapters spare the copy the time
-    root = copy_of_project(tmp_path_factory.mktemp("published") / "a course")
-    assert tool(root, "--set", ADDRESS).returncode == 0
-    run = build(root)
-    assert run.returncode == 0, run.stdout[-4000:]
-    assert "address is not set" not in run.stdout
-    return root
+    return publish(tmp_path_factory.mktemp("published") / "a course")
 
 
 def html(root, name):
@@ -147,6 +140,36 @@ def test_address_that_is_required_and_missing_stops_with_the_command(tmp_path):
     assert tool(root, "--require").stdout == f"{ADDRESS}\n"
 
 
+SITE_ADDRESS = "https://ada.github.io/attention-course/"
+
+
+def meta(page, name):
+    (content,) = re.findall(f'<meta property="{name}" content="([^"]*)" />', page)
+    return content
+
+
+@pytest.mark.parametrize("name", pages())
+def test_every_page_names_its_address_and_a_card_that_is_there(published, name):
+    page = html(published, name)
+    address = f"{SITE_ADDRESS}{name}.html"
+    assert re.findall('<link rel="canonical" href="([^"]*)" />', page) == [address]
+    assert meta(page, "og:url") == address
+    card = meta(page, "og:image")
+    assert card.startswith(f"{SITE_ADDRESS}_cards/")
+    file = published / "_build" / "html" / card.removeprefix(SITE_ADDRESS)
+    with Image.open(file) as image:
+        assert image.size == (1200, 630)
+    assert file.stat().st_size < 100_000
+    assert meta(page, "og:image:alt")
+
+
+def test_site_map_lists_every_page_and_the_robots_find_it(published):
+    out = published / "_build" / "html"
+    listed = re.findall("<loc>(.*?)</loc>", (out / "sitemap.xml").read_text())
+    assert sorted(listed) == sorted(f"{SITE_ADDRESS}{name}.html" for name in pages())
+    assert f"Sitemap: {SITE_ADDRESS}sitemap.xml" in (out / "robots.txt").read_text()
+
+
 def test_another_host_builds_without_colab(published, tmp_path):
     root = tmp_path / "course"
     shutil.copytree(published, root)
@@ -172,10 +195,13 @@ needs_placeholder = pytest.mark.skipif(
 def test_unset_address_leaves_no_button_and_is_said_once():
     for name in pages():
         page = (site() / f"{name}.html").read_text(encoding="utf-8")
+        for tag in ('rel="canonical"', "og:url", "og:image"):
+            assert tag not in page, name
         for host in ("colab.research", "mybinder", "not-yet-published", "github.com/owner"):
             assert host not in page, name
     said = [line for line in built().stdout.splitlines() if repository.HOW_TO_SET in line]
     assert len(said) == 1
+    assert [n for n in ("sitemap.xml", "robots.txt", "_cards") if (site() / n).exists()] == []
 
 
 @needs_placeholder

@@ -40,6 +40,8 @@ class Page(HTMLParser):
     """What a page names, links to, loads, shows and says."""
 
     ids: Counter = field(default_factory=Counter)
+    headings: Counter = field(default_factory=Counter)
+    metas: dict = field(default_factory=dict)
     links: list = field(default_factory=list)
     loads: list = field(default_factory=list)
     images: list = field(default_factory=list)
@@ -52,6 +54,10 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
         self.ids.update([attributes["id"]] if "id" in attributes else [])
+        self.headings.update([tag] if re.fullmatch("h[1-6]", tag) else [])
+        if tag == "meta" and "content" in attributes:
+            name = attributes.get("name") or attributes.get("property")
+            self.metas[name] = attributes["content"]
         self.styles += attributes.get("style") or ""
         address = attributes.get("href") or attributes.get("src") or attributes.get("data")
         if tag == "img":
@@ -124,6 +130,24 @@ def test_no_id_stands_twice_on_a_page():
         if count > 1
     ]
     assert twice == []
+
+
+def test_every_page_has_one_title():
+    counts = {path: page.headings["h1"] for path, page in site_pages().items()}
+    counts.pop(site() / "index.html")  # it leads to the first page
+    assert {path for path, count in counts.items() if count != 1} == set()
+
+
+def test_every_page_says_in_a_sentence_or_two_what_it_is_about():
+    said = {}
+    for name in pages():
+        metas = site_pages()[site() / f"{name}.html"].metas
+        said[name] = metas["description"]
+        assert metas["og:description"] == said[name]
+        assert metas["og:title"]
+        assert 50 <= len(said[name]) <= 200, name
+        assert not re.search(r"[\\$]|\{\w+\}", said[name]), name
+    assert len(set(said.values())) == len(said)
 
 
 def test_no_page_loads_anything_from_another_host():

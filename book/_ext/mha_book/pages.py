@@ -34,6 +34,11 @@ GAPS = [
     (r'(<a href="[^"]*\bnotebooks/[^"/]+") target="_blank"', r"\1 download"),
     # On a phone a figure becomes narrower: then it must become lower too.
     (r'style="width: (\d+)px; height: (\d+)px;"', r'style="width: \1px; aspect-ratio: \1 / \2;"'),
+    # A second heading and list of contents, for print only: mha.css prints the first.
+    (
+        r'(?s)<div id="jb-print-docs-body" class="onlyprint">.*?(?=<div id="searchbox">|<article)',
+        "",
+    ),
     # Not an attribute of HTML.
     (r' autocorrect="off"', ""),
 ]
