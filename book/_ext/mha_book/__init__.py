@@ -14,10 +14,17 @@ sys.path.insert(0, str(ROOT / "tools"))
 from . import address, downloads, execution, library, links, pages, search, trap  # noqa: E402
 
 
+def digest(paths):
+    """Hash the contents of files."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
+
+
 def setup(app):
     """Connect the parts to Sphinx, which reads all pages again when one of them changed."""
-    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-    app.add_config_value("mha_book", hashlib.sha256(sources).hexdigest(), "env", str)
+    app.add_config_value("mha_book", digest(Path(__file__).parent.glob("*.py")), "env", str)
+    # Each page names its styles and scripts by their contents, so all are written again.
+    static = [*ROOT.glob("book/_static/*"), *ROOT.glob("mha_lessons/static/*")]
+    app.add_config_value("mha_static", digest(static), "html", str)
     for part in (links, address, execution, library, trap, downloads, search, pages):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

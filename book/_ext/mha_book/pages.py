@@ -14,6 +14,7 @@ log = logging.getLogger(__name__)
 STATIC = Path(__file__).resolve().parents[3] / "mha_lessons" / "static"
 SHARED = "live_figure"
 LIVE_TAG = re.compile(r"<mha-([a-z-]+)")
+LIVE = re.compile(r"<(mha-[\w-]+)\b[^>]*>(.*?)</\1>", re.DOTALL)
 
 # (pattern, replacement): what no option of the theme changes.
 GAPS = [
@@ -126,9 +127,18 @@ def close_gaps(app):
         html = render(template, context).replace(f"{app.srcdir}/", "")
         for pattern, replacement in GAPS:
             html = re.sub(pattern, replacement, html)
-        return html
+        return LIVE.sub(with_paper, html)
 
     app.builder.templates.render = render_and_close
+
+
+def with_paper(live):
+    """Lay what a live figure says without its script beside it, for print."""
+    said = re.sub(r'\s(?:id|for|name|aria-labelledby|aria-describedby)="[^"]*"', "", live[2])
+    return (
+        f'<div class="mha-on-screen">{live[0]}</div>'
+        f'<div class="mha-on-paper" aria-hidden="true">{said}</div>'
+    )
 
 
 def stay_honest(app, exception):
