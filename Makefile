@@ -13,7 +13,7 @@ READY := $(VENV)/ready
 PORT ?= 8000
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test test-browser peers nbval notebooks exercises check repository clean
+.PHONY: help book pdf offline serve test test-browser peers nbval notebooks exercises check repository clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1	/p' Makefile | expand -t 16
@@ -32,6 +32,12 @@ book: $(READY)  ## build the site in _build/html
 	@$(VENV)/bin/jupyter-book build . -W --keep-going
 	@echo "Open _build/html/index.html, or run: make serve"
 
+pdf: book  ## print the book into _build/multi-head-attention.pdf (needs: make peers, Chromium)
+	@$(RUN) tools/pdf.py
+
+offline: book  ## pack the site into _build/mha-lessons-offline.zip, which works from disk
+	@$(RUN) tools/offline.py
+
 serve:  ## show the built site on this machine, at port PORT=8000
 	@[ -f _build/html/index.html ] || { echo "There is no built site. Run first: make book"; exit 1; }
 	@echo "http://127.0.0.1:$(PORT)/  (stop with Ctrl+C)"
@@ -45,7 +51,7 @@ test-browser: $(READY)  ## run the tests that drive Chromium, on the built book
 	@[ -n "$$CHROMIUM" ] || command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { echo "No Chromium here. Install it (on Debian: apt-get install chromium) or name one: make test-browser CHROMIUM=/path/to/chromium"; exit 1; }
 	@MHA_REQUIRE_BROWSER=1 $(RUN) -m pytest -m browser
 
-peers: $(READY)  ## install what some tests compare with: onnx, transformers, Triton, playwright
+peers: $(READY)  ## install what some tests need: onnx, transformers, Triton, playwright, axe-core
 	$(RUN) -m pip install --quiet --disable-pip-version-check --requirement requirements-peers.txt
 
 nbval: $(READY)  ## run the stored notebooks again and compare their outputs

@@ -33,18 +33,40 @@ def forget_chatter(page):
     page.heard[:] = [message for message in page.heard if not message.startswith("log:")]
 
 
+# What moves after it was seen, and what a page loads, in bytes as they are on disk.
+SHIFTS = """
+    window.shifts = [];
+    new PerformanceObserver(list => {
+        for (const shift of list.getEntries()) {
+            const moved = shift.sources.map(s => s.node?.outerHTML ?? s.node?.textContent ?? "?");
+            window.shifts.push([shift.value, ...moved.map(text => text.slice(0, 80))]);
+        }
+    }).observe({type: "layout-shift", buffered: true});
+"""
+LOADED = """
+    ["navigation", "resource"].flatMap(type => performance.getEntriesByType(type))
+        .map(entry => entry.decodedBodySize).reduce((a, b) => a + b, 0)
+"""
+# The second is for pages with equations: MathJax alone is 2.2 MB.
+MOST = 1_200_000, 3_500_000
+
+
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize(("base", "dark"), [("file", True), ("http", False)])
 def test_page_is_quiet_whole_and_fits(bases, open_page, base, dark, width, name):
-    page = open_page(f"{bases[base]}/{name}.html", width=width, dark=dark)
+    page = open_page(f"{bases[base]}/{name}.html", width=width, dark=dark, before=SHIFTS)
     equations = page.locator(".math").count()
     if equations:
         page.wait_for_function(
             "n => document.querySelectorAll('mjx-container svg').length >= n", arg=equations
         )
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
+    page.wait_for_function("!document.documentElement.matches('.mha-typesetting')")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate("window.shifts") == []
+    assert page.evaluate(LOADED) < MOST[equations > 0]
     assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
     forget_chatter(page)
 
