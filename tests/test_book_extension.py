@@ -79,6 +79,35 @@ def test_live_figure_without_script_fails_the_strict_build(little_book):
     assert "book/index shows <mha-no-such>, but no_such.js is not in" in built.stdout
 
 
+SECRETS = """
+:::{dropdown} Answer
+A zebrafish.
+:::
+
+:::{dropdown} More
+A giraffe, and $\\hippopotamus$.
+:::
+
+```{code-cell} python3
+:tags: [hide-input]
+print("".join(["wal", "rus"]))  # pangolin
+```
+
+<mha-attention-lab>okapi</mha-attention-lab>
+"""
+
+
+def test_search_index_leaves_out_answers_hidden_cells_and_formulas(little_book):
+    page = little_book / "book" / "index.md"
+    page.write_text(page.read_text() + SECRETS)
+    assert build(little_book).returncode == 0
+    index = (little_book / "_build" / "html" / "searchindex.js").read_text()
+    found = [
+        a for a in ("giraff", "walru", "zebrafish", "pangolin", "okapi", "hippo") if a in index
+    ]
+    assert found == ["giraff", "walru"]
+
+
 def test_missing_notebook_fails_the_strict_build_and_says_how_to_write_it(little_book):
     (little_book / "book" / "index.ipynb").unlink()
     built = build(little_book)

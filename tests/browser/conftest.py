@@ -3,17 +3,23 @@
     browser      one Chromium for the tests of a module
     open_page    open_page(url, *, width=1200, dark=False, **more) -> a playwright page
     write_page   write_page(*figures, script=True) -> the address of a page with live figures
+    open_site    the same for pages of the book, whose theme logs what it does
+    bases        where the site is: on disk, and on a server
 
 The network is blocked: only file:, data:, blob: and this machine are served. A test fails at its
 end when a page asked for anything else, or said anything on the console.
 """
 
+import functools
+import http.server
 import os
 import re
 import shutil
+import threading
 
 import live_page
 import pytest
+from built_book import site
 
 FLAGS = [
     "--headless",
@@ -73,7 +79,7 @@ def open_page(browser):
         if not CHATTER.match(message.text):
             heard.append(f"{message.type}: {message.text}")
 
-    def open_page(url, *, width=1200, dark=False, before=None, **more):
+    def open_page(url, *, width=1200, dark=False, before=None, logs=False, **more):
         """Open `url`; `before` is a script to run first, `more` goes to browser.new_context."""
         phone = width < 500
         context = browser.new_context(
@@ -93,7 +99,7 @@ def open_page(browser):
             context.add_init_script(before)
         page = context.new_page()
         page.heard, page.outside = heard, outside
-        page.on("console", hear)
+        page.on("console", lambda m: None if logs and m.type == "log" else hear(m))
         page.on("pageerror", lambda error: heard.append(f"uncaught: {error}"))
         page.goto(url)
         return page
@@ -109,3 +115,24 @@ def open_page(browser):
 def write_page(tmp_path):
     """A factory of pages with live figures: write_page(*figures, script=True) -> address."""
     return lambda *figures, script=True: live_page.write(tmp_path / "page.html", figures, script)
+
+
+@pytest.fixture
+def open_site(open_page):
+    """A factory of pages of the book, on which warnings and errors count, and no reports."""
+    return functools.partial(open_page, logs=True)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def bases():
+    """Serve the site, and return where it is on disk and on the server."""
+    handler = functools.partial(Quiet, directory=site())
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield {"file": site().as_uri(), "http": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()

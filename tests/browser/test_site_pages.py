@@ -1,36 +1,12 @@
 """Every page of the site, as a browser shows it: from disk and from a server."""
 
-import functools
-import http.server
-import threading
-
 import pytest
-from built_book import pages, site
+from built_book import pages
 
 pytestmark = pytest.mark.browser
 
 # The last two are Sphinx's own.
 PAGES = [*pages(), "search", "genindex"]
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *arguments):
-        pass
-
-
-@pytest.fixture(scope="module")
-def bases():
-    """Serve the site, and return where it is on disk and on the server."""
-    handler = functools.partial(Quiet, directory=site())
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield {"file": site().as_uri(), "http": f"http://127.0.0.1:{server.server_port}"}
-        server.shutdown()
-
-
-def forget_chatter(page):
-    """Keep warnings and errors: the theme logs what it does."""
-    page.heard[:] = [message for message in page.heard if not message.startswith("log:")]
 
 
 # What moves after it was seen, and what a page loads, in bytes as they are on disk.
@@ -54,8 +30,8 @@ MOST = 1_200_000, 3_500_000
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize(("base", "dark"), [("file", True), ("http", False)])
-def test_page_is_quiet_whole_and_fits(bases, open_page, base, dark, width, name):
-    page = open_page(f"{bases[base]}/{name}.html", width=width, dark=dark, before=SHIFTS)
+def test_page_is_quiet_whole_and_fits(bases, open_site, base, dark, width, name):
+    page = open_site(f"{bases[base]}/{name}.html", width=width, dark=dark, before=SHIFTS)
     equations = page.locator(".math").count()
     if equations:
         page.wait_for_function(
@@ -68,36 +44,32 @@ def test_page_is_quiet_whole_and_fits(bases, open_page, base, dark, width, name)
     assert page.evaluate("window.shifts") == []
     assert page.evaluate(LOADED) < MOST[equations > 0]
     assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
-    forget_chatter(page)
 
 
 @pytest.mark.parametrize("name", [name for name in pages() if name.startswith("book/0")])
-def test_figures_keep_their_shape_on_a_phone(bases, open_page, name):
-    page = open_page(f"{bases['file']}/{name}.html", width=390)
+def test_figures_keep_their_shape_on_a_phone(bases, open_site, name):
+    page = open_site(f"{bases['file']}/{name}.html", width=390)
     shapes = page.evaluate(
         """() => [...document.querySelectorAll('.bd-article img')].map(
           img => (img.clientWidth / img.clientHeight) / (img.naturalWidth / img.naturalHeight))"""
     )
     assert shapes == pytest.approx([1] * len(shapes), abs=0.02)
-    forget_chatter(page)
 
 
-def test_skip_link_leads_to_the_text(bases, open_page):
-    page = open_page(f"{bases['file']}/{pages()[1]}.html")
+def test_skip_link_leads_to_the_text(bases, open_site):
+    page = open_site(f"{bases['file']}/{pages()[1]}.html")
     page.keyboard.press("Tab")
     link = page.locator(":focus")
     assert "Skip to main content" in link.inner_text()
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash") == "#main-content"
-    forget_chatter(page)
 
 
-def test_pages_carry_the_palette(bases, open_page):
-    page = open_page(f"{bases['file']}/{pages()[1]}.html")
+def test_pages_carry_the_palette(bases, open_site):
+    page = open_site(f"{bases['file']}/{pages()[1]}.html")
     page.wait_for_selector("mjx-container svg .mha-query")
     colour = "getComputedStyle(document.querySelector('mjx-container .mha-query')).color"
     assert page.evaluate(colour) == "rgb(0, 97, 156)"
-    forget_chatter(page)
 
 
 CONTRAST = """() => {
@@ -123,17 +95,15 @@ CONTRAST = """() => {
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", pages())
-def test_links_stand_out_from_their_ground(bases, open_page, name, dark):
-    page = open_page(f"{bases['file']}/{name}.html", dark=dark)
+def test_links_stand_out_from_their_ground(bases, open_site, name, dark):
+    page = open_site(f"{bases['file']}/{name}.html", dark=dark)
     assert [(text, ratio) for text, ratio in page.evaluate(CONTRAST) if ratio < 4.5] == []
-    forget_chatter(page)
 
 
-def test_the_download_menu_offers_files(bases, open_page):
-    page = open_page(f"{bases['http']}/{pages()[1]}.html")
+def test_the_download_menu_offers_files(bases, open_site):
+    page = open_site(f"{bases['http']}/{pages()[1]}.html")
     for name in (f"{pages()[1].split('/')[1]}.ipynb", ".whl"):
         page.get_by_label("Download this page").click()
         with page.expect_download() as download:
             page.locator(f".dropdown-menu a[href$='{name}']").click()
         assert download.value.suggested_filename.endswith(name)
-    forget_chatter(page)

@@ -1,0 +1,129 @@
+"""A page prints black on white, whole and without controls; the book prints into one PDF."""
+
+import re
+import subprocess
+import sys
+
+import pypdf
+import pytest
+from built_book import ROOT, pages, site
+
+pytestmark = pytest.mark.browser
+
+CONTROLS = (
+    "button, dialog, input, select, .headerlink, .bd-sidebar-primary, .bd-sidebar-secondary,"
+    " .prev-next-footer, .bd-header-article"
+)
+SEEN = "all => all.filter(e => e.checkVisibility({visibilityProperty: true})).map(e => e.outerHTML)"
+# The colours of what is printed, each with its ground.
+COLOURS = """
+() => {
+    const ground = e => {
+        for (; e; e = e.parentElement) {
+            const colour = getComputedStyle(e).backgroundColor;
+            if (!colour.endsWith(", 0)")) return colour;
+        }
+        return "rgb(255, 255, 255)";
+    };
+    const said = [...document.querySelectorAll(".bd-article :is(p, li, pre, td, th, h1, h2, dt)")]
+        .filter(e => e.checkVisibility() && e.innerText.trim());
+    return [...new Set(said.map(e => `${getComputedStyle(e).color} on ${ground(e)}`))];
+}
+"""
+# What is wider than the paper, with its width.
+WIDE = """
+() => [...document.querySelectorAll(".bd-article *")]
+    .filter(e => e.checkVisibility() && !e.closest("svg, mjx-container"))
+    .filter(e => e.getBoundingClientRect().right > innerWidth + 1 || e.scrollWidth > innerWidth + 1)
+    .map(e => e.outerHTML.slice(0, 120))
+"""
+
+
+def brightness(colour):
+    """Return how bright a CSS colour is, from 0 to 255."""
+    red, green, blue = map(float, re.findall(r"[\d.]+", colour)[:3])
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("name", pages())
+def test_page_prints_black_on_white_without_controls_and_fits_the_paper(open_site, name):
+    page = open_site(f"{site().as_uri()}/{name}.html", dark=True)
+    page.evaluate("window.MathJax?.startup?.promise ?? null")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 660, "height": 930})  # A4 within its margins
+    assert page.locator(CONTROLS).evaluate_all(SEEN) == []
+    assert page.locator("h1").evaluate_all(SEEN) != []
+    for pair in page.evaluate(COLOURS):
+        text, ground = pair.split(" on ")
+        assert brightness(text) < 120, pair
+        assert brightness(ground) > 220, pair
+    assert page.evaluate(WIDE) == []
+
+
+def test_live_figures_print_as_tables_and_answers_unfolded(open_site):
+    page = open_site(f"{site().as_uri()}/{pages()[1]}.html")
+    page.wait_for_selector("mha-attention-lab:defined")
+    answer = page.locator("details", has_text="Halve").locator("p").first
+    paper = page.locator(".mha-on-paper table").first
+    assert not answer.is_visible()
+    assert not paper.is_visible()
+    page.emulate_media(media="print")
+    assert answer.is_visible()
+    assert paper.is_visible()
+    assert not page.locator("mha-attention-lab").is_visible()
+
+
+@pytest.fixture(scope="module")
+def book():
+    """Print the book as `make pdf` does."""
+    site()
+    command = [sys.executable, "tools/pdf.py"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
+    return pypdf.PdfReader(ROOT / "_build" / "multi-head-attention.pdf")
+
+
+def titles(outline):
+    """Return the titles of the outline's first two levels."""
+    return [(e if isinstance(e, list) else e.title) for e in outline]
+
+
+def test_pdf_has_every_page_of_the_book_in_order_in_contents_and_outline(book):
+    text = [" ".join(page.extract_text().split()) for page in book.pages]
+    outline = [
+        (entry.title, book.get_destination_page_number(entry))
+        for entry in flat(book.outline)
+        if entry.title
+    ]
+    last = 0
+    for name in pages():
+        html = (site() / f"{name}.html").read_text(encoding="utf-8")
+        title = re.sub(r"<.*?>", "", re.search(r"<h1>(.*?)<a ", html, re.DOTALL)[1])
+        title = " ".join(title.replace("&#39;", "'").split())
+        numbers = [number for said, number in outline if " ".join(said.split()) == title]
+        assert numbers, f"{title} is not in the outline"
+        assert numbers[-1] >= last
+        last = numbers[-1]
+        assert title in text[last], f"page {last + 1} does not begin {title}"
+        listed = re.search(re.escape(title) + r"\s*(\d+)", " ".join(text[1:5]))
+        assert listed, f"the contents leave out {title}"
+        assert int(listed[1]) == last + 1
+
+
+def flat(outline):
+    """Yield the entries of a nested outline."""
+    for entry in outline:
+        if isinstance(entry, list):
+            yield from flat(entry)
+        else:
+            yield entry
+
+
+def test_pdf_links_lead_within_the_book_or_out_but_never_to_a_file(book):
+    links = [a.get_object() for page in book.pages for a in page.get("/Annots", ())]
+    inside = [link for link in links if "/Dest" in link]
+    outside = [link["/A"]["/URI"] for link in links if "/A" in link and "/URI" in link["/A"]]
+    names = book.named_destinations
+    assert len(inside) > 100
+    assert [link["/Dest"] for link in inside if str(link["/Dest"]) not in names] == []
+    assert [address for address in outside if not address.startswith("http")] == []
