@@ -79,6 +79,17 @@ def test_live_figure_without_script_fails_the_strict_build(little_book):
     assert "book/index shows <mha-no-such>, but no_such.js is not in" in built.stdout
 
 
+def test_drawn_figure_without_caption_fails_the_strict_build(little_book):
+    page = little_book / "book" / "index.md"
+    alt = "---\nmystnb: {image: {alt: A line that rises}}\n---"
+    cell = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
+    page.write_text(page.read_text() + f"\n```{{code-cell}} python3\n{alt}\n{cell}\n```\n")
+    built = build(little_book)
+    assert built.returncode != 0
+    assert "A drawn figure needs a caption" in built.stdout
+    assert "alternative text" not in built.stdout
+
+
 SECRETS = """
 :::{dropdown} Answer
 A zebrafish.
@@ -93,7 +104,7 @@ A giraffe, and $\\hippopotamus$.
 print("".join(["wal", "rus"]))  # pangolin
 ```
 
-<mha-attention-lab>okapi</mha-attention-lab>
+<div><mha-attention-lab>okapi</mha-attention-lab></div>
 """
 
 

@@ -114,6 +114,20 @@ def require_alternative_texts(app, doctree):
             )
 
 
+def require_captions(app, doctree):
+    """Warn of each drawn figure that leaves a reader to guess what to see in it."""
+    for output in doctree.findall(nodes.container):
+        if output.get("nb_element") != "cell_code_output":
+            continue
+        captions = [c for f in output.findall(nodes.figure) for c in f.findall(nodes.caption)]
+        if len(captions) < len(list(output.findall(nodes.image))):
+            log.warning(
+                "A drawn figure needs a caption: give its cell the metadata"
+                " `mystnb: {figure: {caption: ..., name: ...}}`.",
+                location=output if output.line else app.env.docname,
+            )
+
+
 def leave_out_setup(app, docname, source):
     """Leave out the cell that installs the package: it serves those who run a notebook."""
     if app.env.doc2path(docname).endswith(".ipynb"):
@@ -162,6 +176,7 @@ def setup(app):
     app.connect("builder-inited", close_gaps)
     app.connect("source-read", leave_out_setup)
     app.connect("doctree-read", require_alternative_texts)
+    app.connect("doctree-read", require_captions)
     app.connect("html-page-context", add_live_figures)
     app.connect("html-page-context", wait_for_equations)
     app.connect("html-page-context", drop_idle_scripts, priority=900)
