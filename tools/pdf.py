@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlsplit
 import yaml
 from bs4 import BeautifulSoup
 from chromium import ROOT, SITE, chromium
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import Fit
 
 PDF = ROOT / "_build" / "multi-head-attention.pdf"
 NAMING = ("id", "for", "aria-labelledby", "aria-describedby")
@@ -109,11 +110,16 @@ def contents(chapters, numbers):
         lines.append("<ol>")
         for article in articles:
             lines.append(entry(article["id"], article.h1, numbers))
-            sections = [s for s in article.find_all("section") if s.h2 and s.h2.parent is s]
-            lines.append("<ol>" + "".join(entry(s["id"], s.h2, numbers) for s in sections))
+            parts = [entry(s["id"], s.h2, numbers) for s in sections(article)]
+            lines.append("<ol>" + "".join(parts))
             lines.append("</ol></li>")
         lines.append("</ol>")
     return "\n".join(lines)
+
+
+def sections(article):
+    """Return the sections of a chapter, without those within them."""
+    return [s for s in article.find_all("section") if s.h2 and s.h2.parent is s]
 
 
 def entry(target, heading, numbers):
@@ -160,7 +166,6 @@ def print_page(browser, path):
         display_header_footer=True,
         header_template="<span></span>",
         footer_template=FOOTER,
-        outline=True,
         tagged=True,
     )
     page.close()
@@ -169,6 +174,28 @@ def print_page(browser, path):
         name.removeprefix("/"): reader.get_destination_page_number(target) + 1
         for name, target in reader.named_destinations.items()
     }
+
+
+def add_outline(chapters):
+    """Write the outline: Chromium's own says a heading twice where it breaks into lines."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    reader = PdfReader(PDF)
+    places = {name.removeprefix("/"): place for name, place in reader.named_destinations.items()}
+    writer = PdfWriter(clone_from=reader)
+    writer.add_metadata({"/Title": config["title"], "/Author": config["author"]})
+
+    def add(target, heading, parent):
+        place = places[target]
+        title = " ".join(heading.get_text().split())
+        page = reader.get_destination_page_number(place)
+        return writer.add_outline_item(title, page, parent, fit=Fit.xyz(None, place.top, None))
+
+    for _, articles in chapters:
+        for article in articles:
+            chapter = add(article["id"], article.h1, None)
+            for section in sections(article):
+                add(section["id"], section.h2, chapter)
+    writer.write(PDF)
 
 
 def main():
@@ -185,6 +212,7 @@ def main():
         again = print_page(browser, write_page(chapters, numbers))
     if numbers != again:
         sys.exit("The page numbers moved between the two prints: the contents would be wrong.")
+    add_outline(chapters)
     print(f"wrote {PDF.relative_to(ROOT)}: {len(PdfReader(PDF).pages)} pages")
 
 

@@ -83,11 +83,6 @@ def book():
     return pypdf.PdfReader(ROOT / "_build" / "multi-head-attention.pdf")
 
 
-def titles(outline):
-    """Return the titles of the outline's first two levels."""
-    return [(e if isinstance(e, list) else e.title) for e in outline]
-
-
 def test_pdf_has_every_page_of_the_book_in_order_in_contents_and_outline(book):
     text = [" ".join(page.extract_text().split()) for page in book.pages]
     outline = [
