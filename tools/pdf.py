@@ -188,7 +188,8 @@ def add_outline(chapters):
         place = places[target]
         title = " ".join(heading.get_text().split())
         page = reader.get_destination_page_number(place)
-        return writer.add_outline_item(title, page, parent, fit=Fit.xyz(None, place.top, None))
+        fit = Fit.xyz(None, place.top, None)
+        return writer.add_outline_item(title=title, page_number=page, parent=parent, fit=fit)
 
     for _, articles in chapters:
         for article in articles:
