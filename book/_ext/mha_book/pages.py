@@ -40,6 +40,11 @@ GAPS = [
         r'(?s)<div id="jb-print-docs-body" class="onlyprint">.*?(?=<div id="searchbox">|<article)',
         "",
     ),
+    # The corner of a table heads nothing.
+    (r'<th class="head[^"]*">(?:<p>)?\s*(?:</p>)?</th>', "<td></td>"),
+    # ARIA has given up the role of a reference, and a list may hold nothing else.
+    (r' role="doc-biblioentry"', ""),
+    (r'<div role="list" class="citation-list">', '<div class="citation-list">'),
     # Not an attribute of HTML.
     (r' autocorrect="off"', ""),
 ]
