@@ -25,7 +25,7 @@ YEARS = re.compile(r"\b(?:199[7-9]|20[0-2]\d)\b")
 
 def claims(text):
     """Return the numbers of a text that need a source."""
-    text = re.sub(r"`[^`]*`", " ", text)
+    text = re.sub(r"`[^`]*`", " ", text).replace("\\,", "\u202f")
     for pattern in (PLACES, YEARS):
         text = pattern.sub(" ", text)
     return [n for n in map(plain, NUMBER.findall(text)) if n not in SMALL]
