@@ -17,7 +17,8 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,\u202f]\d+)*(?![\w])")
 # Where something stands, and when: no claims.
 PLACES = re.compile(
     r"(?i)\b(?:sections?|chapters?|tables?|figures?|fig\.|equations?|appendix|pages?|rows?|versions?"
-    r"|algorithms?|theorems?|exercises?|parts?|steps?|opset|python|torch|jupyter book)\s+"
+    r"|algorithms?|theorems?|exercises?|parts?|steps?|opset|python|torch|jupyter book"
+    r"|transformers|jax|flax|keras|flash-attn)\s+"
     r"[A-Z]?\d[\d.]*(?:\(\w\))?(?:(?:,| and| to|–| or)+\s*[A-Z]?\d[\d.]*)*"
 )
 YEARS = re.compile(r"\b(?:199[7-9]|20[0-2]\d)\b")

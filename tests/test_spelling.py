@@ -13,7 +13,7 @@ from prose import Paragraph, paragraphs, sources
 
 WORDS = ROOT / "tests" / "data" / "words.txt"
 # Words of letters, with an apostrophe inside. What holds a digit or an underscore is a name.
-WORD = re.compile(r"(?<![\w.@/-])[^\W\d_]+(?:['’][^\W\d_]+)*(?![\w@/]|\.\w)")
+WORD = re.compile(r"(?<![\w.@/-])[A-Za-zÀ-ÖØ-öø-ÿ]+(?:['’][A-Za-zÀ-ÖØ-öø-ÿ]+)*(?![\w@/]|\.\w)")
 
 
 @functools.cache
