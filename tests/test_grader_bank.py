@@ -5,18 +5,28 @@ import io
 
 import numpy as np
 import pytest
-import right_answers_masks  # noqa: F401 - puts its answers into RIGHT
-import right_answers_one_head  # noqa: F401 - and so does this one
+import right_answers_costs  # noqa: F401 - puts its answers into RIGHT, as do the others
+import right_answers_layer  # noqa: F401
+import right_answers_masks  # noqa: F401
+import right_answers_one_head  # noqa: F401
 from right_answers import RIGHT
 
 from mha_lessons.grade.bank import BANK, head_report
 from mha_lessons.grade.checks import CheckFailed
-from mha_lessons.grade.exercises import causal_mask, one_head, split_heads, traps
+from mha_lessons.grade.exercises import (
+    causal_mask,
+    compute_cost,
+    concat_and_project,
+    one_head,
+    split_heads,
+    traps,
+)
 from mha_lessons.grade.quiz import TRAPS, group_of
 
+EXERCISES = (one_head, split_heads, concat_and_project, causal_mask, compute_cost, traps)
 CHECKS = {
     name: check
-    for module in (one_head, split_heads, causal_mask, traps)
+    for module in EXERCISES
     for name, check in vars(module).items()
     if hasattr(check, "answer")
 }
@@ -40,7 +50,7 @@ def choices(row):
 
 
 def test_the_bank_is_wide():
-    assert len(WRONG) >= 350
+    assert len(WRONG) >= 480
     assert {row.answer for row in WRONG.values()} == {
         "softmax",
         "attention_weights",
@@ -52,6 +62,13 @@ def test_the_bank_is_wide():
         "parameter_count",
         "same_weights_different_outputs",
         "head_report",
+        "merge_heads",
+        "multi_head_attention",
+        "two_heads_by_hand",
+        "projection_flops",
+        "score_flops",
+        "score_elements",
+        "kv_cache_bytes",
     }
 
 
@@ -94,7 +111,7 @@ def test_a_right_answer_is_accepted_in_any_style(answer, function):
 
 def test_right_answers_are_many_for_each_function():
     answers = [answer for answer, _ in RIGHT.values()]
-    assert len(answers) >= 110
+    assert len(answers) >= 165
     assert {answer: answers.count(answer) >= 6 for answer in answers} == dict.fromkeys(
         answers, True
     )

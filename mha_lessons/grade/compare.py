@@ -1,6 +1,7 @@
 """Read a learner's result as an array, and compare it with what it should be."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Other:
 
 
 def as_array(value):
-    """Read `value` as an array of numbers: NumPy, torch, or nested lists of either.
+    """Read `value` as an array of numbers: NumPy, torch, or nested lists of either; fractions too.
 
     Raises
     ------
@@ -33,7 +34,7 @@ def as_array(value):
         If it is none of these, or not rectangular.
     """
     try:
-        array = np.asarray(_without_tensors(value))
+        array = np.asarray(_plain(value))
     except Exception:  # whatever the learner's object does when it is asked for its numbers
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
@@ -45,9 +46,11 @@ def as_array(value):
     return array
 
 
-def _without_tensors(value):
+def _plain(value):
     if isinstance(value, (list, tuple)):
-        return [_without_tensors(item) for item in value]
+        return [_plain(item) for item in value]
+    if isinstance(value, Fraction):
+        return float(value)
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         # NumPy has no bfloat16; float16 is the nearest with a tolerance of its own.

@@ -83,7 +83,7 @@ def padding_mask_boolean(answer):
 def causal_attention_values(answer):
     """Each query averages the values up to its own position."""
     for T, d_k, d_v in [(5, 11, 11), (7, 2, 5), (1, 3, 2)]:
-        attending.must_attend(answer, *attending.heads(T, T, d_k, d_v), ATTENTION_HINT)
+        attending.must_attend(answer, *attending.heads(T, T, d_k, d_v), hint=ATTENTION_HINT)
 
 
 @check("causal_attention")
@@ -93,7 +93,7 @@ def causal_attention_no_leak(answer):
     K[4:] += 3
     V[4:] *= LOUD
     hint = "The weight of a later key is exactly 0. Use -inf: np.exp(-20) is small, and not zero."
-    attending.must_attend(answer, Q, K, V, hint)
+    attending.must_attend(answer, Q, K, V, hint=hint)
 
 
 @check("causal_attention")
@@ -101,13 +101,13 @@ def causal_attention_cache(answer):
     """More keys than queries: the last query stands at the last key."""
     for T, S in [(3, 7), (2, 5)]:
         hint = "Align the mask to the last query: query t reads the keys s <= t + S - T."
-        attending.must_attend(answer, *attending.heads(T, S, 11, 3), hint)
+        attending.must_attend(answer, *attending.heads(T, S, 11, 3), hint=hint)
 
 
 @check("causal_attention")
 def causal_attention_blank_row(answer):
     """A query that stands before every key gets zeros."""
-    attending.must_blank(answer, *attending.heads(5, 2, 11), masks.causal(5, 2))
+    attending.must_blank(answer, *attending.heads(5, 2, 11), mask=masks.causal(5, 2))
 
 
 @check("causal_attention")
