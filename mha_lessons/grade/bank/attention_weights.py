@@ -22,7 +22,7 @@ def weigh(scores, mask=None):
     """Turn scores into weights as it should be; most mistakes are in what comes before."""
     if mask is None:
         return softmax(scores)
-    blank = ~np.any(np.broadcast_to(mask, scores.shape), axis=-1, keepdims=True)
+    blank = ~np.any(mask, axis=-1, keepdims=True)
     weights = softmax(np.where(mask | blank, scores, -np.inf))
     return np.where(blank, 0, weights)
 
