@@ -156,6 +156,16 @@ def weights_of_the_first_head(x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads, mask=Non
 
 @wrong(
     VALUES,
+    "the weights are averaged over the heads, and each head should use its own",
+    "Each head weighs its values with its own weights.",
+)
+def weights_averaged(x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads, mask=None):
+    Q, K, V = project(x_q, x_kv, W_Q, W_K, W_V, num_heads)
+    return merge(weigh(scores_of(Q, K), mask).mean(axis=-3, keepdims=True) @ V) @ W_O
+
+
+@wrong(
+    VALUES,
     "the number of heads is fixed to 2",
     "Use the argument num_heads wherever you wrote a number.",
 )
@@ -637,6 +647,16 @@ add(
     "zeros are written where no head may read, and one head that may read nothing averages",
     "Set the weights of a blank row to 0 in each head, before the heads are merged.",
     averaged_in_one_head,
+)
+
+nan_for_nothing = in_the_layer(BANK["attention.nan_for_nothing"].wrong)
+add(
+    NAME,
+    "nan_cleared_at_the_end",
+    f"{NAME}_blank_row",
+    "nan is replaced after W_O, where the nan of one head has reached the whole row",
+    "Set the weights of a blank row to 0 in each head: then the other heads keep what they add.",
+    lambda *given, mask=None: np.nan_to_num(nan_for_nothing(*given, mask=mask)),
 )
 
 TAKEN_OVER = {
