@@ -230,8 +230,8 @@ check.multi_head_attention_keeps_its_input(multi_head_attention)
 # **Difficulty:** 1 of 5. **Time:** 5 minutes.
 #
 # **Why this matters.**
-# With numbers that fit on paper you see each step, and that the heads do not vote:
-# $W_O$ takes what they say apart, each with a factor of its own.
+# With numbers that fit on paper you see each step.
+# You also see that the heads do not vote: $W_O$ gives each of them a factor of its own.
 #
 # **Your task.**
 # Write `two_heads_by_hand()`. One query reads two tokens, with two heads and $d_v = 1$:
