@@ -124,3 +124,24 @@ def test_missing_notebook_fails_the_strict_build_and_says_how_to_write_it(little
     built = build(little_book)
     assert built.returncode != 0
     assert "Write it with: make notebooks" in built.stdout
+
+
+def test_new_quiz_reaches_the_table_of_progress(little_book):
+    quiz = 'from mha_lessons.quiz import Quiz\ndisplay(Quiz.trap("T1"))'
+    index, page = little_book / "book" / "index.md", little_book / "book" / "page.md"
+    index.write_text("# A book\n\n(your-progress)=\n## Yours\n\n<mha-progress>\n</mha-progress>\n")
+    page.write_text(f"{HEADER}\n# Its page\n\n```{{code-cell}} python3\n{quiz}\n```\n")
+    page.with_suffix(".ipynb").write_bytes(index.with_suffix(".ipynb").read_bytes())
+    (little_book / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/index\nchapters: [{file: book/page}]\n"
+    )
+    site = little_book / "_build" / "html" / "book"
+    first = build(little_book)
+    assert first.returncode == 0, first.stdout
+    assert '<a href="page.html">Its page</a>' in (site / "index.html").read_text()
+    assert "<td>0 of 1</td>" in (site / "index.html").read_text()
+    assert '<mha-progress page="page" data-quizzes="T1">' in (site / "page.html").read_text()
+    page.write_text(page.read_text().replace(")\n```", '); display(Quiz.trap("T2"))\n```'))
+    second = build(little_book)
+    assert second.returncode == 0, second.stdout
+    assert "<td>0 of 2</td>" in (site / "index.html").read_text()

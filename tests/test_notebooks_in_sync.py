@@ -124,7 +124,7 @@ def test_notebook_starts_its_code_with_the_setup_cell(path):
 def test_stored_outputs_are_text_that_holds_anywhere(path):
     for cell in nbformat.read(path, 4).cells:
         for output in cell.get("outputs", ()):
-            assert set(output.get("data", {})) <= {"text/plain"}
+            assert notebooks.is_stored(output.get("data", {}))
             assert str(repository.ROOT) not in str(output)
             assert " at 0x" not in str(output)
 

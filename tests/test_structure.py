@@ -34,6 +34,7 @@ ALLOWED = {
     "figures": set(),
     "split_and_merge": {"checks", "masks", "projections", "vectorized"},
     "same_weights": {"vectorized"},
+    "quiz": set(),
 }
 
 

@@ -19,6 +19,11 @@ HEAD = """<!doctype html>
 def write(path, figures, script=True):
     """Write a page with these figures, their style sheets and their scripts; return its address."""
     names = ["live_figure", *dict.fromkeys(f._tag[4:].replace("-", "_") for f in figures)]
+    return lay(path, names, "".join(figure.static_html() for figure in figures), script)
+
+
+def lay(path, names, body, script=True):
+    """Write a page with this body, and with the style sheets and scripts of these names."""
     assets = [
         f'<link rel="stylesheet" href="{(STATIC / name).as_uri()}">'
         for name in ("palette.css", *(f"{name}.css" for name in names))
@@ -27,7 +32,6 @@ def write(path, figures, script=True):
         assets += [
             f'<script defer src="{(STATIC / f"{name}.js").as_uri()}"></script>' for name in names
         ]
-    body = "".join(figure.static_html() for figure in figures)
     path.write_text(
         f"{HEAD}{''.join(assets)}</head><body><main><p>Before.</p>{body}<p>After.</p></main>"
         "</body></html>",
@@ -75,10 +79,10 @@ SHIFTS = """
   window.shift = 0;
   new PerformanceObserver((list) => list.getEntries().forEach((e) => { window.shift += e.value; }))
     .observe({ type: "layout-shift", buffered: true });
-  // The page is painted without the figure until the test starts it.
-  window.customElements.define = ((define) => function (...all) {
-    window.startFigure = () => define.apply(customElements, all);
-  })(customElements.define);
+  // The page is painted without its elements until the test starts them.
+  const waiting = [], define = customElements.define.bind(customElements);
+  customElements.define = (...all) => waiting.push(() => define(...all));
+  window.startFigure = () => waiting.splice(0).forEach((start) => start());
 """
 
 

@@ -11,7 +11,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from . import address, downloads, execution, library, links, pages, search, trap  # noqa: E402
+from . import (  # noqa: E402
+    address,
+    downloads,
+    execution,
+    library,
+    links,
+    pages,
+    progress,
+    search,
+    trap,
+)
 
 
 def digest(paths):
@@ -25,6 +35,6 @@ def setup(app):
     # Each page names its styles and scripts by their contents, so all are written again.
     static = [*ROOT.glob("book/_static/*"), *ROOT.glob("mha_lessons/static/*")]
     app.add_config_value("mha_static", digest(static), "html", str)
-    for part in (links, address, execution, library, trap, downloads, search, pages):
+    for part in (links, address, execution, library, trap, downloads, search, progress, pages):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
