@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ["Check", "Traps", "Summary", "Exercises", "In practice", "Sources"]
+PARTS = ["Check", "Traps", "Quiz", "Summary", "Exercises", "In practice", "Sources"]
 
 
 def chapters():
@@ -28,9 +28,9 @@ every_chapter = pytest.mark.parametrize("chapter", chapters(), ids=lambda path: 
 
 
 @every_chapter
-def test_a_chapter_ends_with_its_six_parts(chapter):
+def test_a_chapter_ends_with_its_seven_parts(chapter):
     headings = re.findall(r"^## (.+)$", chapter.read_text(encoding="utf-8"), re.MULTILINE)
-    assert headings[-6:] == PARTS
+    assert headings[-7:] == PARTS
 
 
 @every_chapter

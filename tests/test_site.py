@@ -12,7 +12,7 @@ from built_book import ROOT, pages, site
 
 # What each page must still say, whoever edits it.
 SAYS = {
-    "book/index": ["a course on one equation", "Chapters"],
+    "book/index": ["a course on one equation", "Chapters", "Your progress"],
     "book/01_single_head": ["Why divide by the square root", "Check", "Traps", "Summary"],
     "book/02_multi_head_split": ["The heads must fit", "10 heads", "Check", "Traps", "Summary"],
     "book/03_concat_and_project": ["sum over heads", "2.8", "Check", "Traps", "Summary"],
