@@ -88,13 +88,13 @@ SHIFTS = """
 
 def start_figure(page):
     """Start the figure of a page opened with `before=SHIFTS`; return how much the page shifted."""
-    assert page.locator(".mha-live").count() == 0  # the tables stand there first
+    assert page.locator(".mha-figure .mha-live").count() == 0  # the tables stand there first
     page.evaluate("window.MathJax?.startup?.promise")  # equations shift too, not our matter here
     page.locator(".mha-figure").first.evaluate("figure => figure.scrollIntoView()")
     page.wait_for_timeout(500)
     before = page.evaluate("window.shift")
     page.evaluate("window.startFigure()")
-    page.locator(".mha-live").first.wait_for()
+    page.locator(".mha-figure .mha-live").first.wait_for()
     page.wait_for_timeout(200)
     return page.evaluate("window.shift") - before
 
