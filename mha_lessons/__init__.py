@@ -7,3 +7,10 @@ that you want to read, as in ``from mha_lessons import equation``.
 """
 
 __version__ = "0.1.0"
+
+
+def load_ipython_extension(shell):
+    """Give a notebook the magic `%grade`: this is what ``%load_ext mha_lessons`` calls."""
+    from .grade import magic
+
+    magic.load(shell)

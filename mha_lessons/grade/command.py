@@ -1,4 +1,7 @@
-"""The command line ``mha``: `start` writes the exercises, `grade` and `watch` grade them."""
+"""The command line ``mha``: `start` writes the exercises, `grade` and `watch` grade them.
+
+The learner's other verbs are in `learner_command`.
+"""
 
 import argparse
 import contextlib
@@ -12,17 +15,19 @@ from pathlib import Path
 
 import mha_lessons
 
-from . import report
+from . import report, state
 from .batch import grade_all, notebooks_in
 from .confine import close_to_others, missing_walls
+from .learner_command import add_verbs
 from .notebook import NotGradableError, exercises
 from .progress import Progress
 from .report import Submission
 from .report_files import REPORTS, WrongCallError, check_targets, write_reports
 from .run import grade, load
-from .start import write_exercises
+from .start import DEFAULT_FOLDER, write_exercises
 from .warm import POSSIBLE, Warm
 from .watch import watch
+from .which import exercise_named, file_of
 
 PASSED, NOT_PASSED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
@@ -70,7 +75,7 @@ def _parser():
     verbs = parser.add_subparsers(required=True, metavar="VERB", title="verbs")
 
     verb = verbs.add_parser("start", help="write the exercises into a folder")
-    verb.add_argument("folder", nargs="?", type=Path, default=Path("mha-exercises"))
+    verb.add_argument("folder", nargs="?", type=Path, default=DEFAULT_FOLDER)
     verb.set_defaults(verb=_start)
 
     verb = verbs.add_parser(
@@ -83,8 +88,8 @@ def _parser():
         nargs="*",
         type=Path,
         default=[Path()],
-        metavar="FILE|FOLDER",
-        help="a notebook, or a folder of them (default: the current folder)",
+        metavar="FILE|FOLDER|EXERCISE",
+        help="a notebook, a folder of notebooks, or an exercise (default: the current folder)",
     )
     for name in REPORTS:
         dash = " (- for standard output)" if name == "json" else ""
@@ -101,9 +106,11 @@ def _parser():
     verb.set_defaults(verb=_grade)
 
     verb = verbs.add_parser("watch", help="grade a notebook, or those in a folder, on each save")
-    verb.add_argument("path", nargs="?", type=Path, default=Path(), metavar="FILE|FOLDER")
+    verb.add_argument("path", nargs="?", type=Path, default=Path(), metavar="FILE|FOLDER|EXERCISE")
     _add_timeout(verb)
     verb.set_defaults(verb=_watch)
+
+    add_verbs(verbs)
     return parser
 
 
@@ -140,6 +147,7 @@ def _start(options):
         ) from None
     for path, is_new in written.items():
         print(f"wrote  {path}" if is_new else f"kept   {path} (it was there already)")
+    state.update(lambda now: setattr(now, "folder", str(folder.resolve())))
     print(f"\nOpen a notebook in {folder}, write an answer, then run: mha grade {folder}")
     return PASSED
 
@@ -151,7 +159,9 @@ def _grade(options):
     files = _files(options.paths)
     brief = len(files) > 1
     silent = reports.get("json") == "-"
-    if options.paths == files and not brief:  # one that is no exercise makes this call wrong
+    if (
+        len(options.paths) == 1 and not options.paths[0].is_dir() and not brief
+    ):  # one that is no exercise makes this call wrong
         load(*files)
     if options.isolate:
         close_to_others()  # the reports are made here
@@ -177,15 +187,15 @@ def _grade(options):
             write_reports(
                 reports, submissions + [Submission.unreadable(f, reason, "not run") for f in left]
             )
+    if not options.isolate:
+        state.record(submissions)
     if not silent:
         print(_next(submissions), flush=True)
     return PASSED if all(s.complete for s in submissions) else NOT_PASSED
 
 
 def _watch(options):
-    path = options.path
-    if not path.exists():
-        raise WrongCallError(f"There is no file {path}. Check the name, or run `mha start` first.")
+    path = _existing(options.path)
     if not path.is_dir():
         load(path)
     print(f"Watching {path}. Save a notebook, and it is graded. Ctrl+C ends this.", flush=True)
@@ -203,6 +213,7 @@ def _watch(options):
 
 
 def _show_saved(submission, seconds):
+    state.record([submission])
     print(f"\n{time.strftime('%H:%M:%S')}, after {seconds:.1f} s:")
     print(_table(submission, brief=False), flush=True)
     print(_next([submission], then="Save, and it is graded again."), flush=True)
@@ -214,7 +225,7 @@ def _say(sentence):
 
 def _files(paths):
     files = []
-    for path in paths:
+    for path in map(_existing, paths):
         if path.is_dir():
             found = notebooks_in(path)
             if not found:
@@ -223,13 +234,19 @@ def _files(paths):
                     "Name another folder, or write the exercises with `mha start`."
                 )
             files += found
-        elif path.exists():
-            files.append(path)
         else:
-            raise WrongCallError(
-                f"There is no file {path}. Check the name, or run `mha start` first."
-            )
+            files.append(path)
     return list(dict.fromkeys(files))
+
+
+def _existing(path):
+    """Return the path, or that of the exercise which it names."""
+    if path.exists():
+        return path
+    exercise = exercise_named(path)
+    if exercise and path.suffix != ".ipynb":
+        return file_of(exercise)
+    raise WrongCallError(f"There is no file {path}. Check the name, or run `mha start` first.")
 
 
 def _table(submission, brief):

@@ -1,8 +1,11 @@
 """Write the learner's notebooks into a folder, and never over a file."""
 
 import json
+from pathlib import Path
 
 from .notebook import exercises, for_learners, reference
+
+DEFAULT_FOLDER = Path("mha-exercises")
 
 
 def write_exercises(folder):
@@ -26,8 +29,12 @@ def write_exercises(folder):
 def _write_new(path, content):
     try:
         with open(path, "x", encoding="utf-8", newline="\n") as file:
-            json.dump(content, file, ensure_ascii=False, indent=1)
-            file.write("\n")
+            file.write(text_of(content))
     except FileExistsError:
         return False
     return True
+
+
+def text_of(content):
+    """Return a notebook's text as Jupyter writes it."""
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"

@@ -1,0 +1,161 @@
+"""``%grade`` in a notebook: the same verdicts as on the command line, as a table.
+
+``%load_ext mha_lessons`` brings it. It grades the saved file, in a process of its own, and says
+which answers were run in another form than they are saved. In Colab the file is not on this disk:
+there the front end is asked for it.
+"""
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from . import state
+from .notebook import MARK, NotGradableError, read
+from .report import Submission, as_text
+from .report_files import WrongCallError
+from .report_html import as_html
+from .run import grade
+from .which import exercise_named, file_of
+
+COLAB_PATIENCE = 30  # seconds
+NOT_FOUND = (
+    "This editor does not say which notebook runs here. Save it, and name it: %grade NAME.ipynb"
+)
+
+
+class Result:
+    """The verdicts on a notebook: a table in Jupyter, and the command line's text elsewhere."""
+
+    def __init__(self, submission):
+        self.submission = submission
+
+    def __repr__(self):
+        return as_text(self.submission).rstrip("\n")
+
+    def _repr_html_(self):
+        return as_html(self.submission)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def load(shell):
+    """Register the magic in an IPython shell."""
+
+    def magic(line=""):
+        """Grade this notebook: %grade, or %grade PATH, or %grade EXERCISE."""
+        from IPython.core.error import UsageError
+
+        try:
+            return Result(grade_here(shell, line.strip().strip("'\"")))
+        except (NotGradableError, WrongCallError) as error:
+            raise UsageError(str(error)) from None  # shown as one sentence, without a traceback
+
+    shell.register_magic_function(magic, magic_name="grade")
+
+
+def grade_here(shell, named=""):
+    """Grade the notebook that `named` names, or else the one that `shell` runs.
+
+    Raises
+    ------
+    WrongCallError
+        When it cannot be found.
+    NotGradableError
+        When it is no exercise.
+    """
+    if not named and "google.colab" in sys.modules:
+        submission = _grade_content(front_end_notebook())
+    else:
+        path = _named(named) if named else notebook_file(shell)
+        run_otherwise = _run_otherwise(shell, path)  # before the grading: it takes a while
+        submission = grade(path)
+        if run_otherwise:
+            submission.notes.insert(0, _not_saved(run_otherwise))
+    state.record([submission])
+    return submission
+
+
+def front_end_notebook():
+    """Return the JSON content of the notebook that is open in Colab.
+
+    Raises
+    ------
+    WrongCallError
+        When the front end does not answer.
+    """
+    from google.colab import _message
+
+    answer = _message.blocking_request("get_ipynb", timeout_sec=COLAB_PATIENCE)
+    content = answer.get("ipynb") if isinstance(answer, dict) else None
+    if content is None:
+        raise WrongCallError(
+            "Colab did not hand over this notebook. Load the page again, then run %grade once more."
+        )
+    return content
+
+
+def _grade_content(content):
+    with tempfile.TemporaryDirectory(prefix="mha-") as folder:
+        path = Path(folder, "notebook.ipynb")
+        path.write_text(json.dumps(content), encoding="utf-8")
+        submission = grade(path)
+    return Submission("this notebook", submission.exercise, submission.rows, submission.notes)
+
+
+def notebook_file(shell):
+    """Return the path of the notebook that `shell` runs, by what its editor says of it.
+
+    Raises
+    ------
+    WrongCallError
+        When it says nothing, or what is not there.
+    """
+    said = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME")
+    if not said:
+        raise WrongCallError(NOT_FOUND)
+    # Some servers name it below their own root; a kernel runs in the notebook's folder.
+    for path in (Path(said), Path(Path(said).name)):
+        if path.is_file():
+            return path
+    raise WrongCallError(
+        f"There is no file {said}. Was the notebook renamed? Then name it: %grade NAME.ipynb"
+    )
+
+
+def _named(text):
+    path = Path(text).expanduser()
+    if path.is_file():
+        return path
+    exercise = exercise_named(text)
+    if exercise and path.suffix != ".ipynb":
+        return file_of(exercise)
+    raise WrongCallError(
+        f"There is no file {text}. The path starts at this notebook's folder, {Path.cwd()}."
+    )
+
+
+def _run_otherwise(shell, path):
+    """Return the answers whose cell, as it was run last, is not what the file holds."""
+    with contextlib.suppress(NotGradableError):
+        saved = {}
+        for cell in read(path).code:
+            if cell.answer:
+                saved.setdefault(cell.answer, set()).add(cell.source.strip())
+        run = {MARK.search(source)[1]: source.strip() for source in _answers_run(shell)}
+        return [name for name, source in run.items() if source not in saved.get(name, {source})]
+    return []
+
+
+def _answers_run(shell):
+    return [source for source in shell.history_manager.input_hist_raw if MARK.search(source)]
+
+
+def _not_saved(names):
+    return (
+        f"The saved file was graded, and you ran something else there ({', '.join(names)}). "
+        "Save the notebook, then run %grade again."
+    )
