@@ -15,6 +15,33 @@ if shutil.which("nvidia-smi") is None:
     os.environ.setdefault("TRITON_INTERPRET", "1")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_real_progress(tmp_path_factory):
+    """Keep the tests away from the progress of the one who runs them."""
+    os.environ["MHA_STATE"] = str(tmp_path_factory.mktemp("state") / "progress.json")
+
+
+@pytest.fixture
+def remembered(tmp_path, monkeypatch):
+    """Return the path of a file of progress that is not there yet."""
+    path = tmp_path / "remembered" / "progress.json"
+    monkeypatch.setenv("MHA_STATE", str(path))
+    return path
+
+
+@pytest.fixture
+def mha(capsys):
+    """Run the command line; return its exit status and what it wrote."""
+    from mha_lessons.grade import command
+
+    def call(*arguments):
+        status = command.main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
 def pytest_collection_modifyitems(items):
     """Skip the tests that need CUDA where there is none, with that reason."""
     marked = [item for item in items if item.get_closest_marker("gpu")]

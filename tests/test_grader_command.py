@@ -26,16 +26,6 @@ MIXED = [
 
 
 @pytest.fixture
-def mha(capsys):
-    def call(*arguments):
-        status = command.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return call
-
-
-@pytest.fixture
 def graded(monkeypatch):
     """Replace the grading itself: every notebook that can be read gets the same rows."""
     rows = [Row("first", "pass")]
@@ -156,7 +146,10 @@ def test_the_status_says_whether_every_check_passed(mha, graded, tmp_path):
     graded[:] = [Row("zeroth", "todo"), *MIXED]
     status, out, err = mha("grade", path)
     assert (status, err) == (1, "")
-    assert out.endswith(f"Next: second in {path}. Save the notebook, then grade it again.\n")
+    assert out.endswith(
+        f"Next: second in {path}. Save the notebook, then grade it again."
+        " Stuck? Run: mha hint 02 second\n"
+    )
     graded.clear()
     status, out, _ = mha("grade", path)  # no checks are no success
     assert status == 1
@@ -267,7 +260,9 @@ def test_help_says_what_is_taken_without_being_told(capsys):
         command.main(["grade", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
     assert "seconds per check (default: 10)" in shown
-    assert "a notebook, or a folder of them (default: the current folder)" in shown
+    assert (
+        "a notebook, a folder of notebooks, or an exercise (default: the current folder)" in shown
+    )
 
 
 def test_what_is_to_do_is_one_line_at_the_end():

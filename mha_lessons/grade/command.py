@@ -27,7 +27,7 @@ from .run import grade, load
 from .start import DEFAULT_FOLDER, write_exercises
 from .warm import POSSIBLE, Warm
 from .watch import watch
-from .which import exercise_named, file_of
+from .which import file_meant
 
 PASSED, NOT_PASSED, WRONG_CALL, INTERRUPTED = 0, 1, 2, 130
 
@@ -195,7 +195,7 @@ def _grade(options):
 
 
 def _watch(options):
-    path = _existing(options.path)
+    path = file_meant(options.path)
     if not path.is_dir():
         load(path)
     print(f"Watching {path}. Save a notebook, and it is graded. Ctrl+C ends this.", flush=True)
@@ -225,7 +225,7 @@ def _say(sentence):
 
 def _files(paths):
     files = []
-    for path in map(_existing, paths):
+    for path in map(file_meant, paths):
         if path.is_dir():
             found = notebooks_in(path)
             if not found:
@@ -237,16 +237,6 @@ def _files(paths):
         else:
             files.append(path)
     return list(dict.fromkeys(files))
-
-
-def _existing(path):
-    """Return the path, or that of the exercise which it names."""
-    if path.exists():
-        return path
-    exercise = exercise_named(path)
-    if exercise and path.suffix != ".ipynb":
-        return file_of(exercise)
-    raise WrongCallError(f"There is no file {path}. Check the name, or run `mha start` first.")
 
 
 def _table(submission, brief):
@@ -262,8 +252,16 @@ def _next(submissions, then="Save the notebook, then grade it again."):
     if open_rows:
         s, row = min(open_rows, key=lambda found: found[1].status == "todo")
         where = s.file if row.check == "notebook" else f"{row.check} in {s.file}"
-        return f"Next: {where}. {then}"
+        return f"Next: {where}. {then}{_stuck(row, submissions)}"
     names = exercises()
     done = max(names.index(s.exercise) for s in submissions)
     following = f" Next: {names[done + 1]}." if done + 1 < len(names) else ""
     return f"All checks passed.{following}"
+
+
+def _stuck(row, submissions):
+    """Offer a hint to one who works on one exercise."""
+    exercise = submissions[0].exercise
+    if len(submissions) > 1 or exercise is None:
+        return ""
+    return f" Stuck? Run: mha hint {exercise.split('_')[0]} {row.check}"

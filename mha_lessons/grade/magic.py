@@ -18,7 +18,7 @@ from .report import Submission, as_text
 from .report_files import WrongCallError
 from .report_html import as_html
 from .run import grade
-from .which import exercise_named, file_of
+from .which import file_meant
 
 COLAB_PATIENCE = 30  # seconds
 NOT_FOUND = (
@@ -70,7 +70,7 @@ def grade_here(shell, named=""):
     if not named and "google.colab" in sys.modules:
         submission = _grade_content(front_end_notebook())
     else:
-        path = _named(named) if named else notebook_file(shell)
+        path = file_meant(os.path.expanduser(named)) if named else notebook_file(shell)
         run_otherwise = _run_otherwise(shell, path)  # before the grading: it takes a while
         submission = grade(path)
         if run_otherwise:
@@ -89,8 +89,10 @@ def front_end_notebook():
     """
     from google.colab import _message
 
-    answer = _message.blocking_request("get_ipynb", timeout_sec=COLAB_PATIENCE)
-    content = answer.get("ipynb") if isinstance(answer, dict) else None
+    content = None
+    with contextlib.suppress(Exception):  # its own kinds, when the page does not answer
+        answer = _message.blocking_request("get_ipynb", request="", timeout_sec=COLAB_PATIENCE)
+        content = answer["ipynb"]
     if content is None:
         raise WrongCallError(
             "Colab did not hand over this notebook. Load the page again, then run %grade once more."
@@ -123,18 +125,6 @@ def notebook_file(shell):
             return path
     raise WrongCallError(
         f"There is no file {said}. Was the notebook renamed? Then name it: %grade NAME.ipynb"
-    )
-
-
-def _named(text):
-    path = Path(text).expanduser()
-    if path.is_file():
-        return path
-    exercise = exercise_named(text)
-    if exercise and path.suffix != ".ipynb":
-        return file_of(exercise)
-    raise WrongCallError(
-        f"There is no file {text}. The path starts at this notebook's folder, {Path.cwd()}."
     )
 
 

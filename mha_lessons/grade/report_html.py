@@ -7,10 +7,10 @@ COLOURS = {"pass": "#1a7f37", "todo": "#6e7781"}
 OTHER = "#cf222e"
 STYLE = """\
 <style>
-.mha-verdicts { border-collapse: collapse; max-width: 60rem }
-.mha-verdicts caption { caption-side: top; text-align: start; font-weight: 600; padding: 4px 0 }
-.mha-verdicts :is(td, th) { text-align: start; vertical-align: top; padding: 4px 12px 4px 0 }
-.mha-verdicts th { font-weight: 400; font-family: monospace; overflow-wrap: anywhere }
+table.mha-verdicts { border-collapse: collapse; max-width: 60rem }
+table.mha-verdicts caption { caption-side: top; text-align: start; font-weight: 600 }
+table.mha-verdicts :is(td, th) { text-align: start; vertical-align: top; padding: 4px 12px 4px 0 }
+table.mha-verdicts th { font-weight: 400; font-family: monospace; overflow-wrap: anywhere }
 .mha-verdicts .mha-status { border-radius: 4px; padding: 0 6px; color: #fff; white-space: nowrap }
 .mha-verdicts summary { cursor: pointer }
 </style>"""

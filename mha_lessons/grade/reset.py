@@ -55,4 +55,8 @@ def _keep(work, path):
                 os.fsync(file.fileno())
         except FileExistsError:
             continue
+        except OSError:  # half of it would look like a backup
+            with contextlib.suppress(OSError):
+                backup.unlink()
+            raise
         return backup

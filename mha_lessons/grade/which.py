@@ -57,6 +57,23 @@ def file_of(exercise, folder=None):
     )
 
 
+def file_meant(path):
+    """Return the path, or that of the learner's notebook when it names an exercise.
+
+    Raises
+    ------
+    WrongCallError
+        When there is neither.
+    """
+    path = Path(path)
+    if path.exists():
+        return path
+    exercise = exercise_named(path)
+    if exercise and path.suffix != ".ipynb":
+        return file_of(exercise)
+    raise WrongCallError(f"There is no file {path}. Check the name, or run `mha start` first.")
+
+
 def _usual_folders():
     folders = [Path(), DEFAULT_FOLDER]
     started = state.read().folder

@@ -15,6 +15,7 @@ from . import (  # noqa: E402
     address,
     downloads,
     execution,
+    kill_matrix,
     library,
     links,
     pages,
@@ -35,6 +36,7 @@ def setup(app):
     # Each page names its styles and scripts by their contents, so all are written again.
     static = [*ROOT.glob("book/_static/*"), *ROOT.glob("mha_lessons/static/*")]
     app.add_config_value("mha_static", digest(static), "html", str)
-    for part in (links, address, execution, library, trap, downloads, search, progress, pages):
+    parts = (links, address, execution, library, kill_matrix, trap, downloads, search, progress)
+    for part in (*parts, pages):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
