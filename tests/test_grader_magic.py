@@ -96,7 +96,7 @@ def test_a_notebook_shows_the_verdicts_of_the_command_line(mha, remembered, tmp_
     assert {status for status, _ in rows.values()} == {"pass", "fail"}
     assert "split_heads_values" in shown[0]["data"]["text/html"]
     assert "3 of 8 checks passed" in shown[0]["data"]["text/plain"]
-    assert "you ran something else there (split_heads)" in shown[0]["data"]["text/plain"]
+    assert "you ran something else there (split_heads)" in shown[0]["data"]["text/html"]
     assert refused[0]["text"] == (
         "UsageError: There is no file missing.ipynb. Check the name, or run `mha start` first.\n"
     )

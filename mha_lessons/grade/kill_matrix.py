@@ -3,12 +3,12 @@
 import contextlib
 import importlib
 import io
-import pkgutil
 from dataclasses import dataclass
 
-from . import exercises
 from .bank import BANK
 from .checks import CheckFailed
+from .notebook import exercises, reference
+from .splice import checks, module_of_checks
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,16 @@ class Kill:
 
 
 def all_checks():
-    """Return every check of every exercise: name to check."""
-    names = [module.name for module in pkgutil.iter_modules(exercises.__path__)]
-    modules = [importlib.import_module(f"{exercises.__name__}.{name}") for name in sorted(names)]
-    return {
-        name: check
-        for module in modules
-        for name, check in vars(module).items()
-        if hasattr(check, "answer")
-    }
+    """Return every check that an exercise calls, in the order of the course: name to check."""
+    found = {}
+    for exercise in exercises():
+        content = reference(exercise)
+        module = importlib.import_module(module_of_checks(content))
+        found |= {name: getattr(module, name) for _, name, _ in checks(content)}
+    return found
 
 
-def kills(answer, checks=None):
+def kills(answer, rivals=None):
     """Try every wrong `answer` of the bank against each of its checks.
 
     Returns
@@ -49,8 +47,8 @@ def kills(answer, checks=None):
     list of Kill
         In the order of the bank.
     """
-    checks = all_checks() if checks is None else checks
-    rivals = {name: check for name, check in checks.items() if check.answer == answer}
+    rivals = all_checks() if rivals is None else rivals
+    rivals = {name: check for name, check in rivals.items() if check.answer == answer}
     return [_kill(row, rivals) for row in BANK.values() if row.answer == answer]
 
 

@@ -29,6 +29,12 @@ def checks(content):
     return [(identity, match[1], match[2]) for identity, match in found if match]
 
 
+def module_of_checks(content):
+    """Return the name of the module that holds the checks of a reference."""
+    match = IMPORT.search("\n".join(cell.source for cell in parse(content).code))
+    return f"{match[1]}.{match[2]}"
+
+
 def check_in(source):
     """Return (module, check, answer) for a spliced cell that checks an answer, or None."""
     match = SPLICED.fullmatch(source)
@@ -50,7 +56,7 @@ def splice(notebook, content):
     found, missing, notes = _find(notebook, content)
     names = dict(answers(content))
     calls = {identity: f"{check}({answer})" for identity, check, answer in checks(content)}
-    module = IMPORT.search("\n".join(cell.source for cell in parse(content).code))
+    module = module_of_checks(content)
     cells = []
     for cell in content["cells"]:
         if cell["cell_type"] != "code":
@@ -63,7 +69,7 @@ def splice(notebook, content):
             cell = {**cell, "source": found.get(name, ""), "metadata": {ANSWER: name}}
         elif identity in calls:
             # By its full name: the learner may have another use for the word `check`.
-            alias = f"import {module[1]}.{module[2]} as _mha_check"
+            alias = f"import {module} as _mha_check"
             cell = {**cell, "source": f"{alias}\n_mha_check.{calls[identity]}"}
         cells.append(cell)
     return {**content, "cells": cells}, missing, notes
