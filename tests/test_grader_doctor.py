@@ -10,6 +10,7 @@ import pytest
 
 import mha_lessons
 from mha_lessons.grade import doctor
+from mha_lessons.grade import installed as software
 from mha_lessons.grade.doctor import Finding
 from mha_lessons.grade.notebook import NotGradableError
 
@@ -84,8 +85,8 @@ def test_only_a_terminal_gets_colours_and_only_without_no_color(mha, monkeypatch
 
 
 def test_a_python_that_is_too_old_fails(monkeypatch):
-    monkeypatch.setattr(doctor.platform, "python_version", lambda: "3.10.4")
-    finding = doctor._python()
+    monkeypatch.setattr(software.platform, "python_version", lambda: "3.10.4")
+    finding = software.python()
     assert finding.status == "fail"
     assert finding.words.startswith("Python 3.10.4 (")
     assert finding.remedy == "Install a supported Python."
@@ -93,7 +94,7 @@ def test_a_python_that_is_too_old_fails(monkeypatch):
 
 def test_a_package_out_of_range_or_missing_fails_with_the_command_that_mends_it(installed):
     installed(numpy="1.26.4", nbval=None, ipykernel=None)
-    found = {f.words.split()[0]: f for f in doctor._packages() if f.status != "ok"}
+    found = {f.words.split()[0]: f for f in software.packages() if f.status != "ok"}
     assert {name: f.status for name, f in found.items()} == {
         "numpy": "fail",
         "nbval": "fail",
@@ -107,22 +108,22 @@ def test_a_package_out_of_range_or_missing_fails_with_the_command_that_mends_it(
 
 def test_a_package_that_is_not_installed_or_mixed_is_warned_of(installed):
     installed(**{"mha-lessons": None})
-    finding = doctor._package()
+    finding = software.package()
     assert finding.status == "warn"
     assert "not installed" in finding.words
     installed(**{"mha-lessons": "0.0.1"})
-    finding = doctor._package()
+    finding = software.package()
     assert "and installed is 0.0.1" in finding.words
     assert finding.remedy.startswith("Two versions are mixed.")
 
 
 def test_torch_is_wanted_by_no_exercise_and_must_work_where_it_is(installed, monkeypatch):
     installed(torch=None)
-    assert one(doctor._torch()).words == "torch is not installed; no exercise needs it"
+    assert one(software.torch()).words == "torch is not installed; no exercise needs it"
     installed(torch="2.1.0")
     said = "RuntimeError: Numpy is not available"
-    monkeypatch.setattr(doctor, "_python_runs", lambda *_: (False, said))
-    version, finding = doctor._torch()
+    monkeypatch.setattr(software, "python_runs", lambda *_: (False, said))
+    version, finding = software.torch()
     assert (version.status, version.words) == ("fail", "torch 2.1.0; supported: >=2.5")
     assert (finding.status, finding.words) == ("fail", f"torch cannot be used: {said}")
     assert finding.remedy.endswith("-m pip install --force-reinstall torch")
@@ -138,21 +139,21 @@ def test_torch_is_wanted_by_no_exercise_and_must_work_where_it_is(installed, mon
     ],
 )
 def test_a_gpu_that_torch_does_not_find_is_warned_of(monkeypatch, said, driver, status, words):
-    monkeypatch.setattr(doctor, "_python_runs", lambda *_: (True, said))
+    monkeypatch.setattr(software, "python_runs", lambda *_: (True, said))
     monkeypatch.setattr(shutil, "which", lambda _: "there" if driver else None)
-    finding = list(doctor._torch())[-1]
+    finding = list(software.torch())[-1]
     assert finding.status == status
     assert words in finding.words
     assert bool(finding.remedy) == (status == "warn")
 
 
 def test_triton_s_interpreter_is_tried_and_not_only_imported(installed, monkeypatch):
-    assert "kernel.attention(" in doctor.TRITON
+    assert "kernel.attention(" in software.TRITON
     installed(triton=None)
-    assert doctor._triton().words.startswith("Triton is not installed;")
+    assert software.triton().words.startswith("Triton is not installed;")
     installed(triton="3.2.0", numpy="2.4.6", torch="2.5")
-    monkeypatch.setattr(doctor, "_python_runs", lambda *_, **__: (False, "TypeError: only length"))
-    finding = doctor._triton()
+    monkeypatch.setattr(software, "python_runs", lambda *_, **__: (False, "TypeError: only length"))
+    finding = software.triton()
     assert finding.status == "warn"
     assert finding.words == (
         "Triton 3.2.0: its interpreter fails with NumPy 2.4.6: TypeError: only length"
@@ -162,7 +163,7 @@ def test_triton_s_interpreter_is_tried_and_not_only_imported(installed, monkeypa
 
 def test_triton_s_interpreter_runs_with_our_pins():
     pytest.importorskip("triton")
-    finding = doctor._triton()
+    finding = software.triton()
     assert finding.status == "ok", finding.words
     assert finding.words.endswith("its interpreter runs")
 
@@ -175,12 +176,12 @@ def test_a_kernel_of_another_python_is_warned_of(monkeypatch, tmp_path):
         (f'"{(tmp_path / "gone" / "python").as_posix()}"', "warn", ", which is not there"),
         ('"python"', "ok", "starts python"),
     ]:
-        monkeypatch.setattr(doctor, "_python_runs", lambda _, said=said: (True, said))
-        finding = doctor._jupyter()
+        monkeypatch.setattr(software, "python_runs", lambda _, said=said: (True, said))
+        finding = software.jupyter()
         assert (finding.status, words in finding.words) == (status, True)
         assert ("-m ipykernel install --sys-prefix" in finding.remedy) == (status == "warn")
-    monkeypatch.setattr(doctor, "_python_runs", lambda _: (False, "NoSuchKernel: python3"))
-    finding = doctor._jupyter()
+    monkeypatch.setattr(software, "python_runs", lambda _: (False, "NoSuchKernel: python3"))
+    finding = software.jupyter()
     assert (finding.status, finding.words) == (
         "fail",
         "Jupyter's kernel python3: NoSuchKernel: python3",
@@ -248,15 +249,15 @@ def test_progress_that_cannot_be_kept_is_warned_of(monkeypatch, tmp_path):
 
 
 def test_a_python_that_hangs_dies_or_fails_is_told_apart(monkeypatch):
-    assert doctor._python_runs("print(1); print(2)") == (True, "2")
-    assert doctor._python_runs("raise SystemExit('no')") == (False, "no")
+    assert software.python_runs("print(1); print(2)") == (True, "2")
+    assert software.python_runs("raise SystemExit('no')") == (False, "no")
     if hasattr(os, "kill") and sys.platform != "win32":
-        assert doctor._python_runs("import os; os.kill(os.getpid(), 9)") == (
+        assert software.python_runs("import os; os.kill(os.getpid(), 9)") == (
             False,
             "it was ended by signal 9",
         )
-    monkeypatch.setattr(doctor, "PATIENCE", 0.2)
-    assert doctor._python_runs("import time; time.sleep(60)") == (
+    monkeypatch.setattr(software, "PATIENCE", 0.2)
+    assert software.python_runs("import time; time.sleep(60)") == (
         False,
         "it did not end within 0.2 s",
     )
@@ -264,6 +265,6 @@ def test_a_python_that_hangs_dies_or_fails_is_told_apart(monkeypatch):
 
 def test_the_package_itself_is_found_when_started_elsewhere(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    done, said = doctor._python_runs("import mha_lessons; print(mha_lessons.__file__)")
+    done, said = software.python_runs("import mha_lessons; print(mha_lessons.__file__)")
     assert done
     assert Path(said) == Path(mha_lessons.__file__)

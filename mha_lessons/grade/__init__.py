@@ -11,7 +11,12 @@ the checks, and asks `elsewhere` for the answers: they are in an `answer_process
 for a cell are in `verdicts`, whoever ran it, and `signed` keeps them genuine. The command line's
 process never imports NumPy.
 
+`learner_command` has the verbs that help a learner: `hint`, `reset`, and `doctor`, which looks at
+what is `installed`. `state` remembers progress, and `which` knows the names of an exercise. `magic`
+is `%grade` in a notebook, with `report_html`.
+
 Inside the notebook, `exercises` holds the checks that the check cells call. They are written with
 `checks`, which runs a learner's function through `call`, reads its result through `compare`, and
-looks a wrong result up in `bank`, the wrong answers that we know.
+looks a wrong result up in `bank`, the wrong answers that we know. `kill_matrix` tries all of these
+against all checks.
 """

@@ -213,10 +213,10 @@ def _watch(options):
 
 
 def _show_saved(submission, seconds):
-    state.record([submission])
     print(f"\n{time.strftime('%H:%M:%S')}, after {seconds:.1f} s:")
     print(_table(submission, brief=False), flush=True)
     print(_next([submission], then="Save, and it is graded again."), flush=True)
+    state.record([submission])
 
 
 def _say(sentence):

@@ -5,7 +5,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from . import doctor, hint, state
+from . import hint, state
 from .notebook import NotGradableError, exercises, reference
 from .report_files import WrongCallError
 from .reset import reset
@@ -133,6 +133,8 @@ def _local(time):
 
 
 def _doctor(options):
+    from . import doctor  # the other verbs need none of it
+
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     worst = 0
     for finding in doctor.findings():
