@@ -54,7 +54,8 @@ def shell(monkeypatch, remembered):
     """Return a shell of which the magic is asked, with a history that the test writes."""
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     history = types.SimpleNamespace(input_hist_raw=[""])
-    return types.SimpleNamespace(user_ns={}, history_manager=history)
+    events = types.SimpleNamespace(register=lambda event, called: setattr(events, event, called))
+    return types.SimpleNamespace(user_ns={}, history_manager=history, events=events)
 
 
 @pytest.fixture
@@ -96,7 +97,9 @@ def test_a_notebook_shows_the_verdicts_of_the_command_line(mha, remembered, tmp_
     assert {status for status, _ in rows.values()} == {"pass", "fail"}
     assert "split_heads_values" in shown[0]["data"]["text/html"]
     assert "3 of 8 checks passed" in shown[0]["data"]["text/plain"]
-    assert "you ran something else there (split_heads)" in shown[0]["data"]["text/html"]
+    assert (
+        "The saved file is older than what you ran (split_heads)." in shown[0]["data"]["text/html"]
+    )
     assert refused[0]["text"] == (
         "UsageError: There is no file missing.ipynb. Check the name, or run `mha start` first.\n"
     )
@@ -131,7 +134,7 @@ def test_the_notebook_is_found(shell, graded, tmp_path, monkeypatch, where):
     named = {"named": "02_split_heads.ipynb", "quoted": "~/02_split_heads.ipynb", "02": "02"}
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    magic.grade_here(shell, named.get(where, ""))
+    magic.grade_here(shell, magic.Runs(shell), named.get(where, ""))
     assert [each.resolve() for each in graded] == [path.resolve()]
 
 
@@ -172,26 +175,47 @@ def test_a_notebook_that_is_not_found_gets_one_sentence(
     assert state.read().exercises == {}
 
 
+ANOTHER = "# ANSWER: split_heads\nsplit_heads = 1"
+
+
 @pytest.mark.parametrize(
     ("run", "told"),
     [
         ([], []),
         ([WRONG], []),
         ([f"{WRONG}\n"], []),
-        (["# ANSWER: split_heads\nsplit_heads = 1", WRONG], []),
-        ([WRONG, "# ANSWER: split_heads\nsplit_heads = 1"], ["split_heads"]),
+        ([ANOTHER, WRONG], []),
+        ([WRONG, ANOTHER], ["split_heads"]),
         (["# ANSWER: something_else\nx = 1", "split_heads = 2"], []),
     ],
 )
-def test_what_was_run_after_the_save_is_said(shell, graded, tmp_path, monkeypatch, run, told):
+@pytest.mark.parametrize("loaded", ["before", "after"])
+def test_a_file_that_is_older_than_what_was_run_is_said_to_be(
+    shell, graded, tmp_path, monkeypatch, run, told, loaded
+):
     path = save(content(split_heads=WRONG), tmp_path / "a.ipynb")
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
-    shell.history_manager.input_hist_raw += run
-    assert magic.grade_here(shell).notes == [
-        f"The saved file was graded, and you ran something else there ({name}). "
+    monkeypatch.setattr(magic.time, "time", lambda: path.stat().st_mtime + 1)
+    if loaded == "before":
+        runs = magic.Runs(shell)
+        for source in run:
+            shell.events.pre_run_cell(types.SimpleNamespace(raw_cell=source))
+    else:
+        shell.history_manager.input_hist_raw += run
+        runs = magic.Runs(shell)
+    assert magic.grade_here(shell, runs).notes == [
+        f"The saved file is older than what you ran ({name}). "
         "Save the notebook, then run %grade again."
         for name in told
     ]
+
+
+def test_a_file_that_was_saved_since_is_not_said_to_be_older(shell, graded, tmp_path, monkeypatch):
+    shell.history_manager.input_hist_raw.append(ANOTHER)
+    path = save(content(split_heads=WRONG), tmp_path / "a.ipynb")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+    monkeypatch.setattr(magic.time, "time", lambda: path.stat().st_mtime - 1)
+    assert magic.grade_here(shell, magic.Runs(shell)).notes == []
 
 
 @pytest.fixture
@@ -221,7 +245,7 @@ def test_in_colab_the_front_end_hands_over_the_notebook(shell, colab, tmp_path):
         each["metadata"] = {"id": each.pop("id")}
         each["source"] = each["source"].splitlines(keepends=True)
     colab.answer = {"ipynb": copy.deepcopy(opened)}
-    submission = magic.grade_here(shell)
+    submission = magic.grade_here(shell, magic.Runs(shell))
     assert colab.asked == [("get_ipynb", magic.COLAB_PATIENCE)]
     assert (submission.file, submission.exercise) == ("this notebook", "02_split_heads")
     assert (submission.passed, len(submission.rows)) == (3, 8)
@@ -230,7 +254,7 @@ def test_in_colab_the_front_end_hands_over_the_notebook(shell, colab, tmp_path):
 
 def test_in_colab_a_named_file_is_graded_as_elsewhere(shell, colab, graded, tmp_path):
     path = save(content(), tmp_path / "a.ipynb")
-    magic.grade_here(shell, str(path))
+    magic.grade_here(shell, magic.Runs(shell), str(path))
     assert (graded, colab.asked) == ([path], [])
 
 
@@ -238,7 +262,7 @@ def test_in_colab_a_named_file_is_graded_as_elsewhere(shell, colab, graded, tmp_
 def test_a_front_end_that_does_not_answer_gets_one_sentence(shell, colab, answer):
     colab.answer = answer
     with pytest.raises(magic.WrongCallError, match="Colab did not hand over this notebook"):
-        magic.grade_here(shell)
+        magic.grade_here(shell, magic.Runs(shell))
 
 
 HOSTILE = '<script>alert(1)</script> & "\'" $x$'

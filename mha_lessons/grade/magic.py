@@ -1,8 +1,8 @@
 """``%grade`` in a notebook: the same verdicts as on the command line, as a table.
 
 ``%load_ext mha_lessons`` brings it. It grades the saved file, in a process of its own, and says
-which answers were run in another form than they are saved. In Colab the file is not on this disk:
-there the front end is asked for it.
+when that is older than what was run. In Colab the file is not on this disk: there the front end is
+asked for it.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from . import state
@@ -24,6 +25,7 @@ COLAB_PATIENCE = 30  # seconds
 NOT_FOUND = (
     "This editor does not say which notebook runs here. Save it, and name it: %grade NAME.ipynb"
 )
+OLDER = "The saved file is older than what you ran ({}). Save the notebook, then run %grade again."
 
 
 class Result:
@@ -42,23 +44,55 @@ class Result:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
+class Runs:
+    """Which answers a shell ran, each as it was run last, and when."""
+
+    def __init__(self, shell):
+        self.last = {}
+        for source in shell.history_manager.input_hist_raw:  # this long ago, or longer
+            self.note(source)
+        shell.events.register("pre_run_cell", lambda info: self.note(info.raw_cell))
+
+    def note(self, source):
+        """Take in that a cell is run."""
+        mark = MARK.search(source or "")
+        if mark:
+            self.last[mark[1]] = source.strip(), time.time()
+
+    def newer_than(self, path):
+        """Return the answers that the file at `path` holds in an older form."""
+        saved = {}
+        with contextlib.suppress(NotGradableError):
+            for cell in read(path).code:
+                saved.setdefault(cell.answer, set()).add(cell.source.strip())
+        saved_at = path.stat().st_mtime
+        return [
+            name
+            for name, (source, run_at) in self.last.items()
+            if name in saved and source not in saved[name] and saved_at < run_at
+        ]
+
+
 def load(shell):
     """Register the magic in an IPython shell."""
+    runs = Runs(shell)
 
     def magic(line=""):
         """Grade this notebook: %grade, or %grade PATH, or %grade EXERCISE."""
         from IPython.core.error import UsageError
 
         try:
-            return Result(grade_here(shell, line.strip().strip("'\"")))
+            return Result(grade_here(shell, runs, line.strip().strip("'\"")))
         except (NotGradableError, WrongCallError) as error:
             raise UsageError(str(error)) from None  # shown as one sentence, without a traceback
 
     shell.register_magic_function(magic, magic_name="grade")
 
 
-def grade_here(shell, named=""):
+def grade_here(shell, runs, named=""):
     """Grade the notebook that `named` names, or else the one that `shell` runs.
+
+    `runs` are those of the shell.
 
     Raises
     ------
@@ -71,10 +105,10 @@ def grade_here(shell, named=""):
         submission = _grade_content(front_end_notebook())
     else:
         path = file_meant(os.path.expanduser(named)) if named else notebook_file(shell)
-        run_otherwise = _run_otherwise(shell, path)  # before the grading: it takes a while
+        newer = runs.newer_than(path)  # before the grading: it takes a while
         submission = grade(path)
-        if run_otherwise:
-            submission.notes.insert(0, _not_saved(run_otherwise))
+        if newer:
+            submission.notes.insert(0, OLDER.format(", ".join(newer)))
     state.record([submission])
     return submission
 
@@ -125,27 +159,4 @@ def notebook_file(shell):
             return path
     raise WrongCallError(
         f"There is no file {said}. Was the notebook renamed? Then name it: %grade NAME.ipynb"
-    )
-
-
-def _run_otherwise(shell, path):
-    """Return the answers whose cell, as it was run last, is not what the file holds."""
-    with contextlib.suppress(NotGradableError):
-        saved = {}
-        for cell in read(path).code:
-            if cell.answer:
-                saved.setdefault(cell.answer, set()).add(cell.source.strip())
-        run = {MARK.search(source)[1]: source.strip() for source in _answers_run(shell)}
-        return [name for name, source in run.items() if source not in saved.get(name, {source})]
-    return []
-
-
-def _answers_run(shell):
-    return [source for source in shell.history_manager.input_hist_raw if MARK.search(source)]
-
-
-def _not_saved(names):
-    return (
-        f"The saved file was graded, and you ran something else there ({', '.join(names)}). "
-        "Save the notebook, then run %grade again."
     )

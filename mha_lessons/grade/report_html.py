@@ -9,7 +9,9 @@ STYLE = """\
 <style>
 table.mha-verdicts { border-collapse: collapse; max-width: 60rem }
 table.mha-verdicts caption { caption-side: top; text-align: start; font-weight: 600 }
-table.mha-verdicts :is(td, th) { text-align: start; vertical-align: top; padding: 4px 12px 4px 0 }
+table.mha-verdicts :is(td, th) { padding: 4px 12px 4px 0 }
+/* Jupyter's own rule for the cells of tables is stronger. */
+table.mha-verdicts :is(td, th) { text-align: start !important; vertical-align: top !important }
 table.mha-verdicts th { font-weight: 400; font-family: monospace; overflow-wrap: anywhere }
 .mha-verdicts .mha-status { border-radius: 4px; padding: 0 6px; color: #fff; white-space: nowrap }
 .mha-verdicts summary { cursor: pointer }
