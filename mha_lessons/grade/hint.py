@@ -74,10 +74,8 @@ def _first_open(exercise, found):
     """Return the answer to go on with: one that is wrong, or else one that is not written."""
     rows = _rows(exercise)
     status = {check: rows.get(check, {}).get("status", "todo") for check, _ in found}
-    waiting = [
-        (status[check] == "todo", answer) for check, answer in found if status[check] != "pass"
-    ]
-    return min(waiting, key=lambda each: each[0], default=found[0])[1]
+    waiting = [pair for pair in found if status[pair[0]] != "pass"]
+    return min(waiting, key=lambda pair: status[pair[0]] == "todo", default=found[0])[1]
 
 
 def _rows(exercise):
