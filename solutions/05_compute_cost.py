@@ -30,7 +30,8 @@
 # Write your answer in each cell that begins with `# ANSWER:`, and keep that line.
 # Then run the check cells below it.
 # A check prints `ok`, or says what is not right yet.
-# To grade the whole notebook, save it and run `mha grade` in a terminal.
+# To grade the whole notebook, save it.
+# Then run `mha grade` in a terminal, or `%load_ext mha_lessons` and `%grade` in a new cell.
 
 # %%
 from mha_lessons.grade.exercises import compute_cost as check
