@@ -103,6 +103,7 @@ def test_the_page_holds_every_wrong_answer_and_the_check_that_names_it():
     assert len(shown) == len(BANK)
     for row in BANK.values():
         term = f"{row.id.split('.', 1)[1]}: {row.says}"
-        named = [text.split(";")[0].removeprefix("named by ") for t, text in shown if t == term]
+        texts = [text.strip() for t, text in shown if t == term]
+        named = [text.split(";")[0].removeprefix("named by ") for text in texts]
         assert row.check in ", ".join(named).split(", ")
     assert f"{len(BANK)} wrong answers, {len(CHECKS)} checks." in page
