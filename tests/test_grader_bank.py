@@ -11,25 +11,12 @@ import right_answers_masks  # noqa: F401
 import right_answers_one_head  # noqa: F401
 from right_answers import RIGHT
 
+from mha_lessons.grade import kill_matrix
 from mha_lessons.grade.bank import BANK, head_report
 from mha_lessons.grade.checks import CheckFailed
-from mha_lessons.grade.exercises import (
-    causal_mask,
-    compute_cost,
-    concat_and_project,
-    one_head,
-    split_heads,
-    traps,
-)
 from mha_lessons.grade.quiz import TRAPS, group_of
 
-EXERCISES = (one_head, split_heads, concat_and_project, causal_mask, compute_cost, traps)
-CHECKS = {
-    name: check
-    for module in EXERCISES
-    for name, check in vars(module).items()
-    if hasattr(check, "answer")
-}
+CHECKS = kill_matrix.all_checks()
 WRONG = {identity: row for identity, row in BANK.items() if callable(row.wrong)}
 CHOICES = {identity: row for identity, row in BANK.items() if not callable(row.wrong)}
 
@@ -51,25 +38,8 @@ def choices(row):
 
 def test_the_bank_is_wide():
     assert len(WRONG) >= 480
-    assert {row.answer for row in WRONG.values()} == {
-        "softmax",
-        "attention_weights",
-        "attention",
-        "causal_mask",
-        "padding_mask",
-        "causal_attention",
-        "split_heads",
-        "parameter_count",
-        "same_weights_different_outputs",
-        "head_report",
-        "merge_heads",
-        "multi_head_attention",
-        "two_heads_by_hand",
-        "projection_flops",
-        "score_flops",
-        "score_elements",
-        "kv_cache_bytes",
-    }
+    functions = {check.answer for check in CHECKS.values()} - {group_of(trap) for trap in TRAPS}
+    assert {row.answer for row in WRONG.values()} == functions
 
 
 @pytest.mark.parametrize("row", WRONG.values(), ids=WRONG)
@@ -86,20 +56,9 @@ def test_a_wrong_choice_gets_its_own_explanation(row):
 
 
 def test_every_check_is_the_only_one_that_catches_some_wrong_answer():
-    needed = set()
-    for row in BANK.values():
-        answer = row.wrong if callable(row.wrong) else choices(row)
-        rivals = {name: check for name, check in CHECKS.items() if check.answer == row.answer}
-        caught = [
-            name
-            for name, check in rivals.items()
-            # An item that is not answered is todo, which says nothing about this choice.
-            if callable(answer) or name in answer
-            if failure(check, answer)
-        ]
-        if len(caught) == 1:
-            needed.update(caught)
-    assert needed == set(CHECKS)
+    answers = {row.answer for row in BANK.values()}
+    found = [kill for answer in answers for kill in kill_matrix.kills(answer, CHECKS)]
+    assert {kill.rejects[0] for kill in found if len(kill.rejects) == 1} == set(CHECKS)
 
 
 @pytest.mark.parametrize(("answer", "function"), RIGHT.values(), ids=RIGHT)
