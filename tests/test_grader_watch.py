@@ -237,7 +237,8 @@ def test_mha_watch_grades_on_each_save_and_leaves_no_process(tmp_path):
             found = next(line for line in lines if "checks passed (" in line)
             assert found == f"02_split_heads: {expected} checks passed (a.ipynb)\n"
         assert re.fullmatch(
-            r"Next: split_heads_values in a\.ipynb\. Save, and it is graded again\.\n",
+            r"Next: split_heads_values in a\.ipynb\. Save, and it is graded again\."
+            r" Stuck\? Run: mha hint 02 split_heads_values\n",
             next(line for line in lines if line.startswith("Next")),
         )
     finally:
