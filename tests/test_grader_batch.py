@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from learners import ROOT, content, save
+from learners import NO_STATE, ROOT, content, save
 
 from mha_lessons.grade import batch, command
 from mha_lessons.grade.batch import grade_all
@@ -69,7 +69,7 @@ def test_two_graders_at_once_do_not_disturb_each_other(tmp_path):
     path = save(content(split_heads=WRONG), tmp_path / "a.ipynb")
     command_ = [sys.executable, "-m", "mha_lessons.grade", str(path), "--json", "-"]
     runs = [
-        subprocess.Popen(command_, stdout=subprocess.PIPE, env={"PYTHONPATH": str(ROOT)})
+        subprocess.Popen(command_, stdout=subprocess.PIPE, env={"PYTHONPATH": str(ROOT)} | NO_STATE)
         for _ in range(2)
     ]
     told = [json.loads(run.communicate(timeout=120)[0])["submissions"] for run in runs]
@@ -92,7 +92,7 @@ def interrupted(tmp_path, *options):
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        env={"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"} | NO_STATE,
         encoding="utf-8",
     )
     first = run.stdout.readline()

@@ -10,7 +10,7 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from learners import ROOT, content, save
+from learners import NO_STATE, ROOT, content, save
 
 import mha_lessons
 from mha_lessons.grade import batch, command
@@ -277,7 +277,7 @@ def test_python_m_grades_from_a_folder_with_a_json_py(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mha_lessons.grade", "renamed.ipynb", "--json", "-"],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "MHA_STATE": os.environ["MHA_STATE"]},
+        env={"PYTHONPATH": str(ROOT)} | NO_STATE,
         capture_output=True,
         encoding="utf-8",
         timeout=60,

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from learners import ROOT, content, save
+from learners import NO_STATE, ROOT, content, save
 
 from mha_lessons.grade import command, process
 from mha_lessons.grade.notebook import NotGradableError
@@ -91,7 +91,7 @@ def test_on_a_disk_that_is_full_or_fills_up_nothing_passes_that_is_wrong(
     run = [sys.executable, "-m", "mha_lessons.grade", str(path), "--json", "-", *isolate]
     done = subprocess.run(
         [*MOUNT, "sh", "-c", mount, "sh", *run],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TMPDIR": str(disk)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TMPDIR": str(disk)} | NO_STATE,
         capture_output=True,
         encoding="utf-8",
         timeout=200,

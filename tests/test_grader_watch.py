@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from learners import ROOT, content, save
+from learners import NO_STATE, ROOT, content, save
 
 from mha_lessons.grade import command, watch
 from mha_lessons.grade.notebook import NotGradableError
@@ -223,7 +223,7 @@ def test_mha_watch_grades_on_each_save_and_leaves_no_process(tmp_path):
     running = subprocess.Popen(
         [sys.executable, "-c", "from mha_lessons.grade.command import main; main(['watch', '.'])"],
         cwd=path.parent,
-        env={"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "PYTHONSAFEPATH": "1"},
+        env={"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "PYTHONSAFEPATH": "1"} | NO_STATE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
