@@ -211,4 +211,4 @@ def crossover_length(
     group = checks.shares(num_heads, num_heads if num_kv_heads is None else num_kv_heads)
     if d_model < 1:
         raise ValueError(f"d_model must be positive: got {d_model}. Use at least one feature.")
-    return d_model * (1 + 1 / group) * (2 if skips_future else 1)
+    return (d_model + d_model / group) * (2 if skips_future else 1)

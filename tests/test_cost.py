@@ -175,6 +175,7 @@ def test_at_the_crossover_both_halves_cost_the_same(num_kv_heads, skips_future):
 
 def test_the_crossover_lies_at_twice_the_width():
     assert cost.crossover_length(512) == cost.crossover_length(512, 8) == 1024
+    assert cost.crossover_length(46, 46, 1) == 47  # whole, however many share
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,15 @@ import pytest
 import traitlets
 
 from mha_lessons import masks, toy, vectorized
-from mha_lessons.widgets import STATIC, AttentionLab, attention_lab
+from mha_lessons.widgets import (
+    STATIC,
+    AttentionLab,
+    CostLedger,
+    MaskPainter,
+    SameWeights,
+    SplitMerge,
+    attention_lab,
+)
 
 SCRIPT = STATIC / "attention_lab.js"
 SHARED = STATIC / "live_figure.js"
@@ -224,6 +232,25 @@ def test_labs_share_no_state():
 def test_bad_traits_are_refused_with_advice(traits, message):
     with pytest.raises(traitlets.TraitError, match=message):
         AttentionLab(**traits)
+
+
+@pytest.mark.parametrize("figure", [AttentionLab, CostLedger, MaskPainter, SameWeights, SplitMerge])
+def test_every_trait_refuses_what_is_no_value_of_it(figure):
+    fine = {("num_kv_heads", "None"), ("edits", "{}"), ("tokens", "x\u00a0y")}
+    for name in figure.STATE:
+        old = figure()
+        for value in (None, 10**400, float("inf"), "x\u00a0y", np.array([1, 2]), [[10**400]], {}):
+            if (name, str(value)) in {
+                ("num_kv_heads", "None"),
+                ("edits", "{}"),
+                ("tokens", "x\u00a0y"),
+            }:
+                continue
+            with pytest.raises(traitlets.TraitError, match=r"must[\s\S]*: got[\s\S]*\. [A-Z]"):
+                setattr(old, name, value)
+        assert repr(old) == repr(figure())
+    with pytest.raises(traitlets.TraitError, match="from -10 to 10 to a score"):
+        AttentionLab(edits={(0, 0): 10**400})
 
 
 def test_refused_value_leaves_the_old_one():

@@ -5,7 +5,7 @@ import traitlets
 from jaxtyping import Float
 
 from mha_lessons import toy
-from mha_lessons.widgets.live_figure import LiveFigure, is_index, is_number, switch, table
+from mha_lessons.widgets.live_figure import LiveFigure, State, is_index, is_number, switch, table
 
 MOST_TOKENS, MOST_EDIT = 8, 10
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.1, 10
@@ -52,16 +52,16 @@ class AttentionLab(LiveFigure, figure="attention_lab"):
 
     STATE = ("tokens", "temperature", "causal", "edits", "query", "key")
 
-    tokens = traitlets.Any(("the", "cat", "sat", "down")).tag(sync=True)
-    temperature = traitlets.Any(1.0).tag(sync=True)
-    causal = traitlets.Any(False).tag(sync=True)
-    edits = traitlets.Any().tag(
+    tokens = State(("the", "cat", "sat", "down")).tag(sync=True)
+    temperature = State(1.0).tag(sync=True)
+    causal = State(False).tag(sync=True)
+    edits = State().tag(
         sync=True,
         to_json=lambda edits, _: [[*cell, amount] for cell, amount in edits.items()],
         from_json=lambda triples, _: {(i, j): amount for i, j, amount in triples},
     )
-    query = traitlets.Any(1).tag(sync=True)
-    key = traitlets.Any(2).tag(sync=True)
+    query = State(1).tag(sync=True)
+    key = State(2).tag(sync=True)
 
     @property
     def scores(self) -> Float[np.ndarray, "T T"]:

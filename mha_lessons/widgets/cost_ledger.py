@@ -5,7 +5,7 @@ from typing import NamedTuple
 import traitlets
 
 from mha_lessons import cost
-from mha_lessons.widgets.live_figure import LiveFigure, is_index, table
+from mha_lessons.widgets.live_figure import LiveFigure, State, is_index, table
 
 # Up to these sizes every count is exact in the figure too: JavaScript's integers end at 2^53.
 LONGEST, WIDEST, DEEPEST = 131072, 16384, 200
@@ -61,12 +61,12 @@ class CostLedger(LiveFigure, figure="cost_ledger"):
 
     STATE = ("T", "d_model", "num_heads", "num_kv_heads", "layers", "bytes_per_element")
 
-    T = traitlets.Any(2048).tag(sync=True)
-    d_model = traitlets.Any(512).tag(sync=True)
-    num_heads = traitlets.Any(8).tag(sync=True)
-    num_kv_heads = traitlets.Any(None).tag(sync=True)
-    layers = traitlets.Any(6).tag(sync=True)
-    bytes_per_element = traitlets.Any(2).tag(sync=True)
+    T = State(2048).tag(sync=True)
+    d_model = State(512).tag(sync=True)
+    num_heads = State(8).tag(sync=True)
+    num_kv_heads = State(None).tag(sync=True)
+    layers = State(6).tag(sync=True)
+    bytes_per_element = State(2).tag(sync=True)
 
     @property
     def sizes(self) -> cost.Sizes:
@@ -139,7 +139,7 @@ class CostLedger(LiveFigure, figure="cost_ledger"):
 
     @traitlets.validate("bytes_per_element")
     def _check_bytes(self, proposal):
-        if isinstance(proposal.value, bool) or proposal.value not in BYTES:
+        if not is_index(proposal.value, max(BYTES) + 1) or proposal.value not in BYTES:
             raise traitlets.TraitError(
                 f"bytes_per_element must be 1, 2, 4 or 8: got {proposal.value!r}. "
                 f"Use 2 for float16 and bfloat16, 4 for float32."
@@ -151,7 +151,7 @@ def _divides(part_name, part, whole_name, whole):
     """Refuse `part` unless it divides `whole`, whose own check says what is wrong with it."""
     if not is_index(whole, WIDEST + 1):
         return
-    if not is_index(part, whole + 1) or part < 1 or whole % part:
+    if not is_index(part, whole + 1) or part < 1 or whole % int(part):
         divisors = [n for n in range(1, whole + 1) if whole % n == 0]
         raise traitlets.TraitError(
             f"{part_name} must divide {whole_name}: got {part!r} and {whole}. "

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from html import escape
-from math import isfinite
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -22,6 +22,12 @@ NOTEBOOK_DARK = 'body[data-jp-theme-light="false"], body.vscode-dark, html[theme
 
 def _read(name):
     return (STATIC / name).read_text(encoding="utf-8")
+
+
+class State(traitlets.Any):
+    """One part of a figure's state: its validator sees every value, None too."""
+
+    allow_none = False
 
 
 class LiveFigure(anywidget.AnyWidget):
@@ -92,7 +98,7 @@ class LiveFigure(anywidget.AnyWidget):
 
 def is_number(value) -> bool:
     """Tell whether `value` is a finite number, and no boolean."""
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and -inf < value < inf
 
 
 def is_index(value, size: int) -> bool:

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 
 from mha_lessons import masks, toy, vectorized
 from mha_lessons.widgets.attention_lab import words_of
-from mha_lessons.widgets.live_figure import LiveFigure, fixed, is_index, table
+from mha_lessons.widgets.live_figure import LiveFigure, State, fixed, is_index, table
 
 FILL = -1e9
 PRESETS = ("all", "causal", "padding", "both", "cache", "left padding")
@@ -120,10 +120,10 @@ class MaskPainter(LiveFigure, figure="mask_painter"):
 
     STATE = ("tokens", "mask", "query", "key")
 
-    tokens = traitlets.Any(("the", "cat", "sat", "down", "today")).tag(sync=True)
-    mask = traitlets.Any().tag(sync=True, to_json=lambda mask, _: mask.tolist())
-    query = traitlets.Any(1).tag(sync=True)
-    key = traitlets.Any(2).tag(sync=True)
+    tokens = State(("the", "cat", "sat", "down", "today")).tag(sync=True)
+    mask = State().tag(sync=True, to_json=lambda mask, _: mask.tolist())
+    query = State(1).tag(sync=True)
+    key = State(2).tag(sync=True)
 
     @property
     def scores(self) -> Float[np.ndarray, "T S"]:

@@ -4,7 +4,7 @@ import traitlets
 
 from mha_lessons import same_weights
 from mha_lessons.same_weights import EXAMPLES, Result
-from mha_lessons.widgets.live_figure import LiveFigure, is_number, one_of, table
+from mha_lessons.widgets.live_figure import LiveFigure, State, is_number, one_of, table
 
 MOST_VALUE = 10
 
@@ -47,8 +47,8 @@ class SameWeights(LiveFigure, figure="same_weights"):
 
     STATE = ("example", "values")
 
-    example = traitlets.Any("same").tag(sync=True)
-    values = traitlets.Any().tag(sync=True)
+    example = State("same").tag(sync=True)
+    values = State().tag(sync=True)
 
     @property
     def result(self) -> Result:

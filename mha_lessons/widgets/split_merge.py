@@ -4,7 +4,7 @@ import traitlets
 
 from mha_lessons import split_and_merge
 from mha_lessons.split_and_merge import PLAIN_RESHAPES, Stage
-from mha_lessons.widgets.live_figure import LiveFigure, is_index, one_of, switch, table
+from mha_lessons.widgets.live_figure import LiveFigure, State, is_index, one_of, switch, table
 
 MOST_T, MOST_D_MODEL = 5, 8
 # What a plain reshape leaves out, and the stage that stands in its place.
@@ -59,12 +59,12 @@ class SplitMerge(LiveFigure, figure="split_merge"):
 
     STATE = ("T", "d_model", "num_heads", "plain_reshape", "reads_before", "stage")
 
-    T = traitlets.Any(3).tag(sync=True)
-    d_model = traitlets.Any(6).tag(sync=True)
-    num_heads = traitlets.Any(3).tag(sync=True)
-    plain_reshape = traitlets.Any("nowhere").tag(sync=True)
-    reads_before = traitlets.Any(False).tag(sync=True)
-    stage = traitlets.Any("projected").tag(sync=True)
+    T = State(3).tag(sync=True)
+    d_model = State(6).tag(sync=True)
+    num_heads = State(3).tag(sync=True)
+    plain_reshape = State("nowhere").tag(sync=True)
+    reads_before = State(False).tag(sync=True)
+    stage = State("projected").tag(sync=True)
 
     @property
     def stages(self) -> list[Stage]:
@@ -130,7 +130,7 @@ class SplitMerge(LiveFigure, figure="split_merge"):
     @traitlets.validate("num_heads")
     def _check_num_heads(self, proposal):
         h, d_model = proposal.value, _size("d_model", self.d_model)
-        if h not in _divisors(d_model) or isinstance(h, bool):
+        if not is_index(h, d_model + 1) or h not in _divisors(d_model):
             fits = ", ".join(map(str, _divisors(d_model)))
             raise traitlets.TraitError(
                 f"num_heads must divide d_model: got num_heads {h!r} and d_model {d_model}. "
