@@ -240,11 +240,7 @@ def test_every_trait_refuses_what_is_no_value_of_it(figure):
     for name in figure.STATE:
         old = figure()
         for value in (None, 10**400, float("inf"), "x\u00a0y", np.array([1, 2]), [[10**400]], {}):
-            if (name, str(value)) in {
-                ("num_kv_heads", "None"),
-                ("edits", "{}"),
-                ("tokens", "x\u00a0y"),
-            }:
+            if (name, str(value)) in fine:
                 continue
             with pytest.raises(traitlets.TraitError, match=r"must[\s\S]*: got[\s\S]*\. [A-Z]"):
                 setattr(old, name, value)

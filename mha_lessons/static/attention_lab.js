@@ -141,7 +141,7 @@
     const less = stepper("\u2212", "Lower this score by 0.5", -STEP);
     const more = stepper("+", "Raise this score by 0.5", STEP);
     const undo = stepper("undo", "Undo the edit of this score", 0);
-    const shown = element("output");
+    const shown = element("output", { "aria-live": "off" });
     const vectors = element("table", { class: "mha-vectors" });
     const lines = element("div", { class: "mha-lines" });
     const title = element("p", { class: "mha-step" });

@@ -44,7 +44,7 @@
       here: count({ ...state, num_kv_heads: keyHeads(state) }),
       one: count({ ...state, num_heads: 1, num_kv_heads: 1 }),
       // 4 T² d_model = 4 T d_model² (1 + h_kv / h)
-      crossover: state.d_model * (1 + 1 / (state.num_heads / keyHeads(state))),
+      crossover: state.d_model + state.d_model / (state.num_heads / keyHeads(state)),
     };
   }
 
@@ -64,21 +64,24 @@
   const exact = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
 
   function short(n) {
-    const step = Math.min(5, Math.max(0, Math.floor(Math.log10(n) / 3)));
+    // 999 500 is 1.00 M already, not 1000 k.
+    const step = [1, 2, 3, 4, 5].filter((k) => n >= 999.5 * 1000 ** (k - 1)).length;
     const scaled = n / 1000 ** step;
     return (step ? scaled.toFixed(scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0) : String(n))
       + "\u00a0" + ["", "k", "M", "G", "T", "P"][step];
   }
   const heads = (n) => (n === 1 ? "1 head" : `${n} heads`);
 
+  /** A factor, however small, with two digits that are not leading zeros. */
+  const times = (ratio) => (ratio < 0.0995 ? String(Number(ratio.toPrecision(2)))
+    : fixed(ratio, ratio < 99.95 ? 2 : 0));
+
   /** How a count changes against one head: a shape, a word and a factor. */
   function compare(here, one) {
     if (here === one) return ["=", "equal"];
     const ratio = here / one, word = here > one ? "grows" : "shrinks";
-    const factor = Number.isInteger(ratio) ? exact(ratio)
-      : fixed(ratio, ratio < 0.0995 ? 3 : ratio < 99.95 ? 2 : 0);
     return [here > one ? "\u25b2" : "\u25bc",
-      Math.abs(ratio - 1) < 0.005 ? `${word} under 1 %` : `${word}, \u00d7 ${factor}`];
+      Math.abs(ratio - 1) < 0.005 ? `${word} under 1 %` : `${word}, \u00d7 ${Number.isInteger(ratio) ? exact(ratio) : times(ratio)}`];
   }
 
   // ======================================================================================= view
@@ -86,7 +89,11 @@
   /** A whole number: a slider over `stops`, and a field. Where only the stops are allowed, the field
    *  is a list of them; elsewhere it takes any whole number up to `most`. */
   function whole(ledger, { name, label, most, stops: fixedStops, read, write }) {
-    const id = `${ledger.id}-${name}`, about = element("p", { class: "mha-hint", id: id + "-hint" });
+    const id = `${ledger.id}-${name}`;
+    // Where anything can be typed, the rule is heard too; other advice changes with every move.
+    const about = element("p",
+      { class: "mha-hint", id: id + "-hint", ...(most && { "aria-live": "polite" }) });
+    const say = (text) => { if (about.textContent !== text) about.textContent = text; };
     const value = read || ((state) => state[name]);
     const set = (n) => ledger.set({ [name]: write ? write(n, ledger.state()) : n });
     let stops = fixedStops || [], advice = "";
@@ -95,7 +102,7 @@
       id, "aria-describedby": id + "-hint", onchange: () => commit(Number(field.value)),
       ...(most && {
         type: "number", min: 1, max: most, step: 1, inputmode: "numeric", required: "",
-        onblur: () => show(ledger.state()),
+        onblur: () => show(ledger.state()), onfocus: () => say(advice),
       }),
     });
     const slider = element("input", {
@@ -106,12 +113,11 @@
       const fits = Number.isInteger(n) && n >= 1 && n <= (most || WIDEST);
       change(field, { "aria-invalid": fits ? null : "true" });
       if (fits) set(n);
-      else about.textContent = `A whole number from 1 to ${exact(most)}, please.`;
+      else say(`A whole number from 1 to ${exact(most)}, please.`);
     }
     function show(state) {
       field.value = value(state);
       change(field, { "aria-invalid": null });
-      about.textContent = advice;
     }
     return {
       node: element("div", { class: "mha-field" },
@@ -128,6 +134,7 @@
         slider.value = stops.indexOf(largestUpTo(Math.max(value(state), stops[0]), stops));
         change(slider, { "aria-valuetext": String(value(state)) });
         show(state);
+        say(text);
       },
     };
   }
@@ -243,6 +250,15 @@
     };
   }
 
+  const projectionsOf = (here) => here["projections to Q, K, V"] + here["projection W_O"];
+
+  /** Where the two sides cost the same, and how they stand here. */
+  function balance({ T, here, crossover }) {
+    return `They cost the same at T = d_model (1 + h_kv/h) = ${exact(crossover)}, the crossover. `
+      + `At T = ${exact(T)} the score products cost ${times(here["score products"] / projectionsOf(here))} `
+      + "times as much as the four projections.";
+  }
+
   /** Both sides of the crossover on one scale. */
   function crossing() {
     const table = element("table", { class: "mha-ledger", "aria-label": "Projections and score products" });
@@ -251,15 +267,11 @@
       node: element("section", { class: "mha-stage" },
         element("p", { class: "mha-step" }, element("b", {}, "Which is larger")), table, verdict),
       draw({ state, result }) {
-        const { here, crossover } = result;
-        const projections = here["projections to Q, K, V"] + here["projection W_O"];
-        const products = here["score products"], longest = Math.max(projections, products);
+        const projections = projectionsOf(result.here), products = result.here["score products"];
+        const longest = Math.max(projections, products);
         table.replaceChildren(columns(), element("tbody", {},
           line("projections", projections, longest, "one"), line("scores", products, longest, "here")));
-        const where = Number.isInteger(crossover) ? exact(crossover) : fixed(crossover);
-        verdict.textContent = `They cost the same at T = d_model (1 + h_kv/h) = ${where}, the crossover. `
-          + `At T = ${exact(state.T)} the score products cost ${fixed(products / projections)} times as much `
-          + "as the four projections.";
+        verdict.textContent = balance({ ...state, ...result });
       },
     };
   }
@@ -273,6 +285,14 @@
     };
     return `${heads(num_heads)} against one. ` + list("Equal", (a, b) => a === b)
       + list("Larger", (a, b) => a > b) + list("Smaller", (a, b) => a < b);
+  }
+
+  /** What is new for the ear: which rows grow, or else the balance, or else the counts that changed. */
+  function news(now, last) {
+    for (const sentence of [summary, balance])
+      if (sentence(now) !== sentence(last)) return sentence(now);
+    return [...WORK, ...ROOM].filter(([name]) => now.here[name] !== last.here[name])
+      .map(([name, unit]) => `${name}: ${short(now.here[name])} ${unit}.`).join(" ");
   }
 
   function build(ledger) {
@@ -296,7 +316,7 @@
         for (const part of parts) part.draw(view);
         words.textContent = summary({ ...view.state, ...view.result });
       },
-      say: (now, last) => [notice(now, last), summary(now)].filter(Boolean).join(" "),
+      say: (now, last) => [notice(now, last), news(now, last)].filter(Boolean).join(" "),
     };
   }
 

@@ -62,7 +62,9 @@
     : fixed(x, Math.abs(x) < 9.995 ? 2 : Math.abs(x) < 99.95 ? 1 : 0);
   const integer = (x) => minus(String(x));
   const signed = (x) => (x < 0 ? "\u2212 " : "+ ") + fixed(Math.abs(x));
-  const large = (x) => x < 9999.995 ? fixed(x) : minus(x.toExponential(1).replace("e+", "e"));
+  /** A positive number of any size: 0.5, 1.2e5, 4.5e-5. */
+  const large = (x) => (x === 0 || (x >= 0.005 && x < 9999.995) ? fixed(x)
+    : minus(x.toExponential(1).replace("e+", "e")));
 
   // ===================================================================================== colour
 
@@ -186,8 +188,9 @@
   const isShortcut = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
   /** A matrix under the keyboard: arrow keys move the selection (state.query, state.key), which has
-   *  the focus. `press(key)` hears the other keys, and returns true for those it used; `pick(i, j)`
-   *  hears clicks, and selects the cell unless it is given. */
+   *  the focus. `press(key, held)` hears the other keys, and returns true for those it used; `held`
+   *  is whether the key repeats itself. `pick(i, j)` hears clicks, and selects the cell unless it is
+   *  given. */
   function grid(figure, attributes, { press, pick } = {}) {
     const self = matrix(
       { ...attributes, role: "grid", onkeydown: onKey },
@@ -201,7 +204,7 @@
       if (event.key in MOVES) {
         const [down, right] = MOVES[event.key];
         figure.set({ query: inside(query + down, self.queries), key: inside(key + right, self.keys) });
-      } else if (!press?.(event.key)) return;
+      } else if (!press?.(event.key, event.repeat)) return;
       event.preventDefault();
     }
 
@@ -233,7 +236,8 @@
     name, label, about, min, max, step = 1, text = fixed,
     changes = (value) => ({ [name]: value }), ...more
   }) {
-    const id = figure.id + "-" + name, shown = element("output", { for: id });
+    const id = figure.id + "-" + name;
+    const shown = element("output", { for: id, "aria-live": "off" }); // the slider says it already
     const input = element("input", {
       type: "range", id, min, max, step, ...more,
       oninput: () => figure.set(changes(Number(input.value))),
@@ -295,6 +299,7 @@
 
   // ===================================================================================== figure
 
+  const PAUSE = 250; // milliseconds
   let count = 0;
 
   /** Build a figure in `host`. A store has get(), set(changes) and subscribe(f), which returns its
@@ -317,7 +322,12 @@
       onkeydown: (event) => { if (!isShortcut(event)) event.stopPropagation(); },
     }, ...nodes, status);
 
-    let last = null;
+    let last = null, speaking = null;
+    /** Once the reader pauses: a key that is held, or a slider that is dragged, is one change. */
+    function speak(words) {
+      clearTimeout(speaking);
+      speaking = setTimeout(() => { status.textContent = words; }, PAUSE);
+    }
     function redraw() {
       const state = figure.state(), result = plan.compute(state);
       for (const [name, value] of Object.entries(plan.data?.(state) || {}))
@@ -328,7 +338,7 @@
       draw({ state, result, scale: weightScale(host) });
       const now = { ...state, ...result };
       const words = last && say?.(now, last);
-      if (words) status.textContent = words;
+      if (words) speak(words);
       last = now;
     }
 
@@ -336,7 +346,18 @@
     host.replaceChildren(body);
     const unsubscribe = store.subscribe(redraw);
     redraw();
-    return { result: () => last, destroy() { unsubscribe(); host.replaceChildren(); } };
+    // A notebook may draw before it shows the figure; the palette is known from then on.
+    const shown = new ResizeObserver(() => { shown.disconnect(); redraw(); });
+    if (!host.isConnected) shown.observe(body);
+    return {
+      result: () => last,
+      destroy() {
+        unsubscribe();
+        shown.disconnect();
+        clearTimeout(speaking);
+        host.replaceChildren();
+      },
+    };
   }
 
   // ====================================================================================== hosts

@@ -66,17 +66,24 @@
     };
   }
 
-  const tidy = (state) => ({
-    ...state,
-    query: Math.min(state.query, state.mask.length - 1),
-    key: Math.min(state.key, state.tokens.length - 1),
-  });
 
   const queriesOf = ({ tokens, mask }) => tokens.slice(tokens.length - mask.length);
   const isBlank = (row) => !row.includes(true);
   const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-  const presetOf = ({ tokens, mask }) =>
-    Object.keys(PRESETS).find((name) => isSame(PRESETS[name](tokens.length), mask));
+  const presetOf = (mask, S = mask[0].length) =>
+    Object.keys(PRESETS).find((name) => isSame(PRESETS[name](S), mask));
+
+  /** In Jupyter new words come before their mask: until then the preset that it was, or a causal
+   *  one, as the kernel has it. */
+  function tidy(state) {
+    const S = state.tokens.length;
+    const mask = state.mask[0].length === S ? state.mask : PRESETS[presetOf(state.mask) || "causal"](S);
+    return {
+      ...state, mask,
+      query: Math.min(state.query, mask.length - 1),
+      key: Math.min(state.key, S - 1),
+    };
+  }
 
   // ======================================================================================= view
 
@@ -88,7 +95,7 @@
       node: element("div", { class: "mha-presets", role: "group", "aria-label": "Masks to begin with" },
         ...buttons, about),
       draw({ state }) {
-        const now = presetOf(state);
+        const now = presetOf(state.mask);
         for (const one of buttons) change(one, { "aria-pressed": String(one.textContent === now) });
         about.textContent = now ? ABOUT[now](state.tokens.length) : "a mask of your own";
       },
@@ -102,9 +109,9 @@
       class: "mha-paint", "aria-label": "Scores and mask", "aria-describedby": painter.id + "-keys",
     }, {
       pick: flip,
-      press(key) {
+      press(key, held) {
         const pressed = key === " " || key === "Enter";
-        if (pressed) flip(painter.state().query, painter.state().key);
+        if (pressed && !held) flip(painter.state().query, painter.state().key);
         return pressed;
       },
     });
@@ -253,7 +260,9 @@
         if (isSame(now.mask, last.mask)) return null;
         const { query: t, key: s, mask } = now, queries = queriesOf(now);
         const blank = queries.filter((_, i) => isBlank(mask[i]));
-        return `${queries[t]} ${mask[t][s] ? "may read" : "may not read"} ${now.tokens[s]}: `
+        const pairs = mask.flat().filter((may, i) => may !== last.mask.flat()[i]).length;
+        const preset = presetOf(mask);
+        return (preset && pairs !== 1 ? `${preset}: ${ABOUT[preset](now.tokens.length)}. ` : "") + `${queries[t]} ${mask[t][s] ? "may read" : "may not read"} ${now.tokens[s]}: `
           + `weight ${fixed(now.weights[t][s])}, row sum ${fixed(sum(now.weights[t]))}.`
           + (blank.length ? ` Blank rows: ${blank.join(", ")}.` : "");
       },

@@ -10,6 +10,7 @@
 
   // Other books may share this store: on one host, or all that are opened from disk.
   const KEY = "mha-lessons-progress";
+  const LONGEST = 100_000; // characters of a progress file: a hundred times what the book fills
   const listeners = new Set();
   let state = { read: {}, passed: {} }, isKept = true;
 
@@ -21,6 +22,9 @@
   /** The progress that `text` holds, or an error that says what it should. */
   function parse(text) {
     let value = null;
+    if (text.length > LONGEST)
+      throw new Error(`A progress file has at most ${LONGEST} characters: got ${text.length}. `
+        + "Choose a file that this page exported.");
     try { value = JSON.parse(text); } catch { /* no JSON: the rule below is broken */ }
     if (!isSet(value?.read) || !isSet(value?.passed)) {
       const start = text.trim().slice(0, 40);
@@ -69,11 +73,13 @@
     subscribe(f) { listeners.add(f); f(); },
   };
 
-  root.addEventListener("storage", (event) => {
-    if (event.key !== KEY && event.key !== null) return;
+  function refresh() {
     load();
     listeners.forEach((f) => f());
-  });
+  }
+  root.addEventListener("storage", (event) => { if ([KEY, null].includes(event.key)) refresh(); });
+  // A page that the back button brings again slept meanwhile, and heard of nothing.
+  root.addEventListener("pageshow", (event) => { if (event.persisted) refresh(); });
 
   // ======================================================================================= view
 

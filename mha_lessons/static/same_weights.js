@@ -62,15 +62,21 @@
   const isValue = (x) => Number.isFinite(x) && Math.abs(x) <= MOST;
   const withValue = (values, head, key, x) =>
     values.map((row, i) => row.map((old, j) => (i === head && j === key ? x : old)));
+  const short = (x) => Number(x.toFixed(6)) + 0; // no minus zero
   /** A value as its reader typed it: no more digits than it has. */
-  const plain = (x) => String(Number(x.toFixed(6)));
+  const plain = (x) => String(short(x));
+  /** A number as it is typed anywhere, with a point or a comma; a field of type "number" drops the
+   *  comma in some languages, and makes 0,5 a 5. */
+  const parse = (text) => (/^\s*[-+\u2212]?(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?\s*$/i.test(text)
+    ? short(Number(text.replace(",", ".").replace("\u2212", "-"))) : NaN);
 
   /** The value that one head holds for one key: a field, and two buttons. */
   function valueField(figure, head, key, word, complain) {
     const name = `Head ${head + 1}, value of ${word}`;
     const field = element("input", {
-      type: "number", step: "any", min: -MOST, max: MOST, "aria-label": name,
-      oninput: read, onblur: () => { show(figure.state()); complain(""); },
+      type: "text", role: "spinbutton", autocomplete: "off", "aria-label": name,
+      "aria-valuemin": -MOST, "aria-valuemax": MOST, "aria-describedby": figure.id + "-complaint",
+      oninput: read, onkeydown, onblur: () => { show(figure.state()); complain(""); },
     });
     const step = (by, text, verb) => button(text, () => set(now() + by),
       { "aria-label": `${verb} ${name[0].toLowerCase()}${name.slice(1)} by 1` });
@@ -79,11 +85,19 @@
     const now = () => figure.state().values[head][key];
     const set = (x) => isValue(x) && figure.set({ values: withValue(figure.state().values, head, key, x) });
     function read() {
-      const good = field.value !== "" && isValue(field.valueAsNumber);
+      const x = parse(field.value), good = isValue(x);
       change(field, { "aria-invalid": good ? null : "true" });
       complain(good ? "" : `A value is a number from \u2212${MOST} to ${MOST}. `
         + `${plain(now())} stays until you type one.`);
-      if (good) set(field.valueAsNumber);
+      if (good) set(x);
+    }
+    function onkeydown(event) {
+      const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+      if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      set(now() + by);
+      show(figure.state());
+      complain("");
     }
     function show({ values }) {
       field.value = plain(values[head][key]);
@@ -94,6 +108,7 @@
         element("div", { class: "mha-nudge" }, less, more)),
       draw(state) {
         if (figure.focused() !== field) show(state);
+        change(field, { "aria-valuenow": plain(now()) });
         change(less, { "aria-disabled": isValue(now() - 1) ? null : "true" });
         change(more, { "aria-disabled": isValue(now() + 1) ? null : "true" });
       },
@@ -187,8 +202,10 @@
   };
 
   function build(figure) {
-    const hint = element("p", { class: "mha-hint mha-complaint", role: "alert" });
-    const complain = (text) => { hint.textContent = text; };
+    const hint = element("p", {
+      class: "mha-hint mha-complaint", id: figure.id + "-complaint", "aria-live": "polite",
+    });
+    const complain = (text) => { if (hint.textContent !== text) hint.textContent = text; };
     const about = element("p", { class: "mha-hint" });
     const example = choice(figure, {
       name: "example", label: "Weights", about,

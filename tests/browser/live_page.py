@@ -74,6 +74,17 @@ NAMES = """figure => [...figure.querySelectorAll(
   (e.ariaLabel || e.labels?.[0]?.textContent || e.textContent).trim()])"""
 
 
+# page.evaluate(HEARD): from now on window.heard lists what live regions would say.
+HEARD = """() => {
+  window.heard = [];
+  const live = 'output, [role="status"], [role="alert"], [aria-live]';
+  new MutationObserver((changes) => changes.forEach(({ target }) => {
+    const region = (target.closest ? target : target.parentElement)?.closest(live);
+    if (region && region.ariaLive !== "off") window.heard.push(region.textContent);
+  })).observe(document.body, { childList: true, characterData: true, subtree: true });
+}"""
+
+
 # A script to run first: it counts shifts, and keeps the figure from starting.
 SHIFTS = """
   window.shift = 0;
@@ -118,8 +129,8 @@ MODEL = """([esm, state]) => {
   };
   const source = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
   return import(source).then((module) => {
-    const el = document.querySelector("main");
-    el.replaceChildren();
+    const el = document.createElement("div");
     window.leave = module.default.render({ model, el });
+    document.querySelector("main").replaceChildren(el); // a notebook may draw before it shows
   });
 }"""

@@ -1,16 +1,18 @@
 """The live figure in Chromium: NumPy's numbers, under any hand, on any screen."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from live_page import CONTRASTS, MODEL, SHIFTS, start_figure
+from live_page import CONTRASTS, HEARD, MODEL, SHIFTS, start_figure
 
 from mha_lessons import toy
-from mha_lessons.widgets import AttentionLab
+from mha_lessons.widgets import AttentionLab, CostLedger, MaskPainter, SameWeights, SplitMerge
 from mha_lessons.widgets.live_figure import fixed
 
 pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api").expect
 
 CHAPTER = Path(__file__).parents[2] / "_build/html/book/01_single_head.html"
 EIGHT = "the old man sees a small bird sing"
@@ -231,7 +233,13 @@ def test_changes_are_announced_and_moves_are_not(open_page, write_page):
     lab.page.keyboard.press("ArrowLeft")
     assert status.inner_text() == ""
     lab.page.keyboard.press("+")
-    assert status.inner_text() == "cat reads cat: score 0.50, weight 0.18."
+    expect(status).to_have_text("cat reads cat: score 0.50, weight 0.18.")
+    lab.page.evaluate(HEARD)
+    for _ in range(20):  # a key that is held is one change, and only one place speaks
+        lab.page.keyboard.press("-")
+    expect(status).to_have_text(re.compile("score −9.50, weight 0.00"))
+    assert len(set(lab.page.evaluate("window.heard"))) == 1
+    assert lab.texts(".mha-lines p")[2] == "weight = 7.5e−5 / 7.48 = 0.00"  # not 0.00 / 7.48
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -243,6 +251,18 @@ def test_page_does_not_scroll_sideways(address, open_page, width, dark):
         lab.words.fill(words)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert lab.host.evaluate("lab => lab.scrollWidth <= lab.clientWidth")
+
+
+@pytest.mark.parametrize("figure", [AttentionLab, CostLedger, MaskPainter, SameWeights, SplitMerge])
+def test_text_of_twice_the_size_scrolls_within_the_figure(open_page, write_page, figure):
+    page = open_page(write_page(figure()), width=390, forced_colors="active")
+    chosen = page.locator(".mha-option:has(:checked), [aria-pressed=true], [aria-current]")
+    for one in chosen.all():  # high contrast takes shadows away, and must not take the choice
+        ground = "e => getComputedStyle(e).backgroundColor"
+        assert one.evaluate(ground) != page.locator("body").evaluate(ground)
+    page.add_style_tag(content="html { font-size: 200% }")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".mha-live").evaluate("e => e.scrollWidth > e.clientWidth")
 
 
 def test_touch_targets_are_large_enough(open_page, write_page):
@@ -338,6 +358,7 @@ def test_without_scripts_the_tables_remain(open_page, write_page):
 def test_notebook_and_figure_share_one_state(open_page, write_page):
     widget = AttentionLab()
     page = open_page(write_page(script=False))
+    page.add_style_tag(content=widget._css)
     page.evaluate(
         MODEL,
         [
@@ -345,6 +366,9 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
             widget.get_state(["tokens", "temperature", "causal", "edits", "query", "key"]),
         ],
     )
+    # A notebook draws before it shows: the palette is not greys all the same.
+    page.wait_for_function("""getComputedStyle(document.querySelector(".mha-weights td.mha-cell"))
+      .backgroundColor === "rgb(144, 163, 190)" """)
     page.locator(".mha-scores td[tabindex='0']").focus()
     page.keyboard.press("+")
     for sent in page.evaluate("model.sent"):  # figure -> kernel

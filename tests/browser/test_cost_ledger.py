@@ -14,6 +14,7 @@ from mha_lessons.widgets import CostLedger
 from mha_lessons.widgets.cost_ledger import BYTES, DEEPEST, LONGEST, WIDEST
 
 pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api").expect
 
 CHAPTER = Path(__file__).parents[2] / "_build/html/book/05_compute_cost.html"
 COMPUTE = "state => mhaCostLedger.compute(state)"
@@ -157,7 +158,7 @@ def test_only_divisors_are_offered_and_the_figure_says_why(ledger):
     assert offered("Key/value heads") == [1, 5]
     assert ledger.state()["num_heads"] == 5
     assert "8 heads do not divide d_model = 500, so there are 5 heads now." in ledger.text()
-    assert ledger.status.inner_text().startswith("8 heads do not divide d_model = 500")
+    expect(ledger.status).to_have_text(re.compile("^8 heads do not divide d_model = 500"))
     ledger.list("h, heads").select_option("10")
     ledger.list("Key/value heads").select_option("2")
     ledger.list("h, heads").select_option("25")
@@ -188,6 +189,14 @@ def test_impossible_length_is_refused_with_the_rule(ledger, typed):
     field.press("Tab")
     assert field.input_value() == "2048"
     assert field.get_attribute("aria-invalid") is None
+    assert "A whole number from 1 to 131 072, please." in ledger.text()  # whoever left sees it too
+    assert ledger.host.locator("[aria-live]", has_text="please").count() == 1
+    field.fill("999936")
+    field.press("Shift+Tab")
+    field.focus()
+    field.fill("100")
+    field.press("Enter")
+    assert "please" not in ledger.text()
 
 
 def verdicts(ledger):
@@ -245,6 +254,23 @@ def test_crossover_is_where_the_score_products_overtake(ledger):
     projections = result["projections to Q, K, V"] + result["projection W_O"]
     assert projections == result["score products"]
     assert cost.crossover_length(512, 8) == 1024
+    expect(ledger.status).to_have_text(re.compile("At T = 1.024 .* 1.00 times"))  # what is new
+    ledger.slider("Layers").press("ArrowRight")
+    expect(ledger.status).to_have_text(re.compile(r"^cache of K and V: [\d.]+.M bytes\.$"))
+
+
+def test_no_count_is_rounded_away(ledger):
+    for name, value in (("d_model", "16384"), ("T, length", "1")):
+        ledger.field(name).fill(value)
+        ledger.field(name).press("Enter")
+    ledger.list("h, heads").select_option("16384")
+    ledger.list("Key/value heads").select_option("1")
+    assert verdicts(ledger)["cache of K and V"] == "▼ shrinks, × 0.000061"
+    assert "cost 0.000061 times as much" in ledger.text()
+    ledger.field("T, length").fill("707")
+    ledger.field("T, length").press("Enter")
+    ledger.list("h, heads").select_option("2")
+    assert "1.00 M elements" in ledger.text().replace("\u00a0", " ")  # 999 698, not 1000 k
 
 
 def test_keyboard_reaches_every_control(ledger):

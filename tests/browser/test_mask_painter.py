@@ -1,5 +1,6 @@
 """The mask painter in Chromium: NumPy's numbers for every mask, under any hand."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from mha_lessons.widgets.live_figure import fixed
 from mha_lessons.widgets.mask_painter import PRESETS, preset
 
 pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api").expect
 
 CHAPTER = Path(__file__).parents[2] / "_build/html/book/04_causal_mask.html"
 EIGHT = "the old man sees a small bird sing"
@@ -200,9 +202,18 @@ def test_changes_are_announced_and_moves_are_not(painter):
     painter.page.keyboard.press("ArrowLeft")
     assert painter.status.inner_text() == ""
     painter.page.keyboard.press("Space")
-    assert painter.status.inner_text() == "cat may not read cat: weight 0.00, row sum 1.00."
+    expect(painter.status).to_have_text("cat may not read cat: weight 0.00, row sum 1.00.")
+    mask = painter.mask()
+    painter.page.keyboard.down("Space")
+    painter.page.keyboard.down("Space")  # repeats: nothing may flicker
+    painter.page.keyboard.down("Space")
+    painter.page.keyboard.up("Space")
+    assert (painter.mask() != mask).sum() == 1
+    painter.page.keyboard.press("Space")
+    painter.button("padding").click()
+    expect(painter.status).to_have_text(re.compile("^padding: the last 2 of 5 keys are padding"))
     painter.button("hide row").or_(painter.host.locator(".mha-buttons button").first).first.click()
-    assert painter.status.inner_text().endswith("row sum 0.00. Blank rows: cat.")
+    expect(painter.status).to_have_text(re.compile("row sum 0.00. Blank rows: cat.$"))
 
 
 def test_every_control_has_a_name(painter):
@@ -290,5 +301,13 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
     )
     sums = page.locator(".mha-ways td.mha-sum").all_inner_texts()
     assert sums == [fixed(rows[1].sum()) for rows in widget.ways()]
+    # New words come alone first: the mask that the kernel has by then is shown at once.
+    widget.tokens, widget.query = "the old man sees a small bird", 6
+    page.evaluate("state => Object.entries(state).forEach(([k, v]) => model.set(k, v))",
+                  widget.get_state(["tokens", "mask", "query"]))  # fmt: skip
+    widget.tokens = "a b c"
+    page.evaluate("model.set('tokens', ['a', 'b', 'c'])")
+    cells = page.locator(".mha-weights td.mha-cell.mha-hidden")
+    assert cells.count() == (~widget.mask).sum() == 3
     page.evaluate("leave()")
     assert page.evaluate("model.heard()") == 0

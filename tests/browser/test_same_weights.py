@@ -11,6 +11,7 @@ from mha_lessons.widgets import SameWeights
 from mha_lessons.widgets.live_figure import fixed
 
 pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api").expect
 
 CHAPTER = Path(__file__).parents[2] / "_build/html/book/03_concat_and_project.html"
 
@@ -163,14 +164,16 @@ def test_keyboard_alone_does_everything(address, open_page):
     assert figure.page.evaluate("document.activeElement.ariaLabel") == "Head 1, value of cat"
 
 
-@pytest.mark.parametrize("typed", ["11", "-10.1", "", "-"])
+@pytest.mark.parametrize("typed", ["11", "-10.1", "", "-", "0x5", "1e309", "😀"])
 def test_a_wrong_value_is_refused_with_advice(open_page, write_page, typed):
     figure = Figure(open_page(write_page(SameWeights())))
     field = figure.value(1, "cat")
     field.fill("")
     field.press_sequentially(typed)
     assert field.get_attribute("aria-invalid") == "true"
-    stays = {"11": "1", "-10.1": "−10"}.get(typed, "6")  # the last good value on the way
+    stays = {"11": "1", "-10.1": "−10", "0x5": "0", "1e309": "1"}.get(
+        typed, "6"
+    )  # the last good value on the way
     stays = stays.replace("−", "-")
     assert figure.complaint.inner_text() == (
         f"A value is a number from −10 to 10. {stays} stays until you type one."
@@ -180,6 +183,21 @@ def test_a_wrong_value_is_refused_with_advice(open_page, write_page, typed):
     assert field.input_value() == stays
     assert figure.complaint.inner_text() == ""
     assert field.get_attribute("aria-invalid") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("0,5", 0.5), ("−1.25", -1.25), ("-0", 0), ("1e-9", 0), ("3.1415926", 3.141593)],
+)
+def test_a_value_is_what_was_typed_in_any_language(open_page, write_page, typed, value):
+    figure = Figure(open_page(write_page(SameWeights())))
+    field = figure.value(1, "cat")
+    field.fill("")
+    field.press_sequentially(typed)
+    assert figure.values()[0][1] == value
+    figure.assert_numpys_numbers()
+    field.press("ArrowUp")
+    assert float(field.input_value()) == figure.values()[0][1] == pytest.approx(value + 1)
 
 
 def test_steppers_stop_at_the_largest_value(open_page, write_page):
@@ -207,7 +225,7 @@ def test_changes_are_announced(open_page, write_page):
     figure = Figure(open_page(write_page(SameWeights())))
     assert figure.status.inner_text() == ""
     figure.press("Copy head 1 to 2")
-    assert figure.status.inner_text() == (
+    expect(figure.status).to_have_text(
         "Same weights and same values: same outputs. "
         "Head 1: 2.36, −0.32, 2.00. Head 2: 2.36, −0.32, 2.00."
     )

@@ -9,6 +9,7 @@ from live_page import CONTRASTS, MODEL, NAMES, SHIFTS, start_figure
 from mha_lessons.widgets import SplitMerge
 
 pytestmark = pytest.mark.browser
+expect = pytest.importorskip("playwright.sync_api").expect
 
 CHAPTER = Path(__file__).parents[2] / "_build/html/book/02_multi_head_split.html"
 LARGE = {"T": 5, "d_model": 8, "num_heads": 2}
@@ -252,12 +253,12 @@ def test_changes_are_announced(open_page, write_page):
     figure = Figure(open_page(write_page(SplitMerge())))
     assert figure.status.inner_text() == ""
     figure.next.click()
-    assert figure.status.inner_text() == (
+    expect(figure.status).to_have_text(
         "Step 2 of 6, reshape: shape (T, h, d_k) = (3, 3, 2), "
         "all 18 entries are in the right place."
     )
     figure.choose("at the split")
-    assert figure.status.inner_text() == (
+    expect(figure.status).to_have_text(
         "Step 2 of 5, plain reshape: shape (h, T, d_k) = (3, 3, 2), "
         "12 of 18 entries are in the wrong place. The shape and a single position notice nothing."
     )
