@@ -100,6 +100,7 @@
       complain("");
     }
     function show({ values }) {
+      if (!(key in values[head])) return; // another example has come, without this key
       field.value = plain(values[head][key]);
       change(field, { "aria-invalid": null });
     }

@@ -328,5 +328,9 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
     assert page.locator(".mha-weights td.mha-sum").all_inner_texts() == [
         fixed(x) for x in widget.result.heads.ravel()
     ]
+    # A field that has the focus goes with its key, without an error.
+    page.get_by_label("Head 1, value of sat", exact=True).focus()
+    page.evaluate("model.set('example', 'on paper')")
+    assert page.get_by_role("spinbutton").count() == 4
     page.evaluate("leave()")
     assert page.evaluate("model.heard()") == 0
