@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from .notebook import NotGradableError
 from .report import Submission
@@ -10,17 +11,22 @@ from .run import grade
 from .warm import POSSIBLE, Warm
 
 
-def grade_all(files, timeout=10, isolate=False, jobs=1):
+def grade_all(files, timeout=10, isolate=False, jobs=1, journal=None):
     """Grade `files`, `jobs` of them at a time; yield a `Submission` for each, in their order.
 
-    A file that cannot be graded gets one, too, which says why. When the caller stops early, by
-    ``close()`` or by an interrupt, what is running is ended.
+    A file that cannot be graded gets one, too, which says why. What a `Journal` knows is taken
+    from there, and the rest is written down in it. When the caller stops early, by ``close()`` or
+    by an interrupt, what is running is ended.
     """
     stop = threading.Event()
     many = len(files) > 1 and not isolate and POSSIBLE
     with Warm() if many else contextlib.nullcontext() as warm, ThreadPoolExecutor(jobs) as pool:
-        how = timeout, isolate, stop, warm
-        running = [pool.submit(grade_or_say_why, file, *how) for file in files]
+
+        def grade_one(file):
+            return grade_or_say_why(file, timeout, isolate, stop, warm)
+
+        graded = partial(journal.graded, grade=grade_one) if journal else grade_one
+        running = [pool.submit(graded, file) for file in files]
         try:
             for submission in running:
                 yield submission.result()

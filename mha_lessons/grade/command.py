@@ -15,9 +15,10 @@ from pathlib import Path
 
 import mha_lessons
 
-from . import report, state
+from . import cluster, report, state, summary
 from .batch import grade_all, notebooks_in
 from .confine import close_to_others, missing_walls
+from .journal import Journal
 from .learner_command import add_verbs
 from .notebook import NotGradableError, exercises
 from .progress import Progress
@@ -91,9 +92,13 @@ def _parser():
         metavar="FILE|FOLDER|EXERCISE",
         help="a notebook, a folder of notebooks, or an exercise (default: the current folder)",
     )
-    for name in REPORTS:
-        dash = " (- for standard output)" if name == "json" else ""
-        verb.add_argument(f"--{name}", metavar="F", help=f"write a report as {name}{dash}")
+    for name, (_, words) in REPORTS.items():
+        verb.add_argument(f"--{name}", metavar="F", help=f"write {words}")
+    verb.add_argument(
+        "--resume",
+        metavar="F",
+        help="keep the verdicts in this journal, and grade only what is not in it yet",
+    )
     _add_timeout(verb)
     verb.add_argument(
         "--jobs", type=_jobs, default=1, metavar="N", help="notebooks at a time (default: 1)"
@@ -102,6 +107,9 @@ def _parser():
         "--isolate",
         action="store_true",
         help="run the answers in another process than the checks: for other people's notebooks",
+    )
+    verb.add_argument(
+        "--scheduler", metavar="ADDRESS", help="grade on the Dask cluster there: tcp://host:8786"
     )
     verb.set_defaults(verb=_grade)
 
@@ -155,7 +163,12 @@ def _start(options):
 def _grade(options):
     reports = {name: getattr(options, name) for name in REPORTS}
     reports = {name: target for name, target in reports.items() if target is not None}
-    check_targets(reports)
+    check_targets(reports if options.resume is None else reports | {"resume": options.resume})
+    if options.scheduler is not None and options.jobs != 1:
+        raise WrongCallError(
+            "--jobs is for this machine; with --scheduler the workers decide how many notebooks are "
+            "graded at a time. Leave one of them out."
+        )
     files = _files(options.paths)
     brief = len(files) > 1
     silent = reports.get("json") == "-"
@@ -170,11 +183,14 @@ def _grade(options):
     submissions, progress = [], Progress(sys.stderr, len(files))
     try:
         progress.draw()
-        graded = grade_all(files, options.timeout, options.isolate, options.jobs)
-        with contextlib.closing(graded):  # what runs is ended before the reports are written
-            for submission in graded:
+        # What runs is ended before the reports are written.
+        with (
+            _journal(options) as journal,
+            contextlib.closing(_graded(options, files, journal)) as graded,
+        ):
+            for file, submission in zip(files, graded, strict=True):
                 submissions.append(submission)
-                progress.add(submission)
+                progress.add(submission, known=journal is not None and file in journal.taken)
                 progress.clear()
                 if not silent:
                     print(_table(submission, brief), flush=True)
@@ -187,11 +203,27 @@ def _grade(options):
             write_reports(
                 reports, submissions + [Submission.unreadable(f, reason, "not run") for f in left]
             )
-    if not options.isolate:
+    if not options.isolate and not summary.is_class(submissions):  # it is the user's own work
         state.record(submissions)
+    if journal and journal.taken:
+        words = f"{len(journal.taken)} of {len(files)} verdicts were in {options.resume} already."
+        print(f"mha: {words}", file=sys.stderr)
     if not silent:
-        print(_next(submissions), flush=True)
+        print(_last_words(submissions), flush=True)
     return PASSED if all(s.complete for s in submissions) else NOT_PASSED
+
+
+def _journal(options):
+    if options.resume is None:
+        return contextlib.nullcontext()
+    return contextlib.closing(Journal(options.resume, options.timeout, options.isolate))
+
+
+def _graded(options, files, journal):
+    how = files, options.timeout, options.isolate
+    if options.scheduler is not None:
+        return cluster.grade_all(options.scheduler, *how, journal)
+    return grade_all(*how, options.jobs, journal)
 
 
 def _watch(options):
@@ -239,11 +271,21 @@ def _files(paths):
     return list(dict.fromkeys(files))
 
 
+def _width():
+    return min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
+
+
 def _table(submission, brief):
-    terminal = sys.stdout.isatty()
-    width = min(shutil.get_terminal_size().columns, 100) if terminal else 100
+    terminal, width = sys.stdout.isatty(), _width()
     colour = terminal and not os.environ.get("NO_COLOR")
     return report.as_text(submission, width, colour, brief)
+
+
+def _last_words(submissions):
+    """Sum a class up; tell one learner what to do next."""
+    if summary.is_class(submissions):
+        return summary.as_text(submissions, _width())
+    return _next(submissions)
 
 
 def _next(submissions, then="Save the notebook, then grade it again."):

@@ -15,19 +15,21 @@ class Progress:
 
     def __init__(self, stream, total):
         self.stream, self.total = stream, total
-        self.done = self.complete = 0
+        self.done = self.complete = self.known = 0
         self.shown, self.start = total > 1 and stream.isatty(), time.monotonic()
 
-    def add(self, submission):
-        """Count one more."""
+    def add(self, submission, known=False):
+        """Count one more; it took no time when it was `known`."""
         self.done += 1
         self.complete += submission.complete
+        self.known += known
 
     def draw(self):
         """Write the line; the cursor stays in it."""
         if self.shown:
-            left = (time.monotonic() - self.start) / max(self.done, 1) * (self.total - self.done)
-            about = f", about {_duration(left)} left" if self.done else ""
+            graded = self.done - self.known
+            left = (time.monotonic() - self.start) / max(graded, 1) * (self.total - self.done)
+            about = f", about {_duration(left)} left" if graded else ""
             words = f"{self.done} of {self.total} graded, {self.complete} complete{about}"
             self.stream.write(f"\r\x1b[K{words}")
             self.stream.flush()

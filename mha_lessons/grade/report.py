@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import textwrap
 from dataclasses import asdict, dataclass, field, fields
 from xml.etree import ElementTree
@@ -52,6 +53,25 @@ class Submission:
         """Stand for a file that was not graded: one row says why, and none passes."""
         return cls(str(file), None, [Row("notebook", status, reason)])
 
+    @classmethod
+    def from_plain(cls, plain):
+        """Make one of what `as_plain` made; raise ValueError when it did not make that."""
+        try:
+            rows = [Row(**row) for row in plain["rows"]]
+            made = cls(plain["file"], plain["exercise"], rows, plain["notes"])
+            texts = [made.file, made.exercise or "", *made.notes]
+            for row in rows:
+                texts += [row.check, row.message, row.hint, row.mistake or ""]
+            right = all(isinstance(text, str) for text in texts) and as_plain(made) == plain
+            right = right and all(
+                row.status in STATUSES and 0 <= row.seconds < math.inf for row in rows
+            )
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"no submission: {error}") from None
+        if not right:
+            raise ValueError("no submission: its parts do not fit together")
+        return made
+
     @property
     def passed(self):
         """How many checks passed."""
@@ -63,38 +83,46 @@ class Submission:
         return 0 < len(self.rows) == self.passed
 
 
+def as_plain(submission):
+    """Return a submission as dictionaries, lists, texts and numbers."""
+    s = submission
+    return {
+        "file": s.file,
+        "exercise": s.exercise,
+        "passed": s.passed,
+        "total": len(s.rows),
+        "rows": [asdict(row) for row in s.rows],
+        "notes": s.notes,
+    }
+
+
 def as_json(submissions):
     """Write the submissions as one JSON object, in ASCII."""
-    found = [
-        {
-            "file": s.file,
-            "exercise": s.exercise,
-            "passed": s.passed,
-            "total": len(s.rows),
-            "rows": [asdict(row) for row in s.rows],
-            "notes": s.notes,
-        }
-        for s in submissions
-    ]
-    return json.dumps({"submissions": found}, indent=1) + "\n"
+    return json.dumps({"submissions": [as_plain(s) for s in submissions]}, indent=1) + "\n"
 
 
 def as_csv(submissions):
-    """Write one line per check."""
+    """Write one line per check; a text that a spreadsheet would compute gets an apostrophe."""
     columns = [column.name for column in fields(Row)]
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["file", "exercise", *columns])
     for s in submissions:
-        table.writerows([s.file, s.exercise, *asdict(row).values()] for row in s.rows)
+        for row in s.rows:
+            values = [s.file, s.exercise, *asdict(row).values()]
+            table.writerow([_no_formula(value) for value in values])
     return text.getvalue()
+
+
+def _no_formula(value):
+    return f"'{value}" if isinstance(value, str) and value.startswith(tuple("=+-@\t\r")) else value
 
 
 def as_junit(submissions):
     """Write one test suite per file: a wrong answer is a failure, everything else an error."""
     root = ElementTree.Element("testsuites")
     for s in submissions:
-        suite = ElementTree.SubElement(root, "testsuite", name=_xml(s.file))
+        suite = ElementTree.SubElement(root, "testsuite", name=printable(s.file))
         failures = errors = 0
         for row in s.rows:
             case = ElementTree.SubElement(
@@ -107,14 +135,15 @@ def as_junit(submissions):
             failures, errors = failures + wrong, errors + (not wrong)
             verdict = ElementTree.SubElement(case, "failure" if wrong else "error")
             verdict.set("type", row.status)
-            verdict.set("message", _xml(row.message))
-            verdict.text = _xml(row.hint)
+            verdict.set("message", printable(row.message))
+            verdict.text = printable(row.hint)
         counts = {"tests": len(s.rows), "failures": failures, "errors": errors}
         suite.attrib.update({name: str(count) for name, count in counts.items()})
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _xml(text):
+def printable(text):
+    """Replace the characters that a page or XML may not hold, or that would reorder a line."""
     return "".join(c if c.isprintable() or c in "\t\n" else "?" for c in text)
 
 
@@ -126,7 +155,7 @@ def as_text(submission, width=80, colour=False, brief=False):
     s = submission
     lines = [f"{s.exercise or 'not graded'}: {s.passed} of {len(s.rows)} checks passed ({s.file})"]
     longest = max((len(row.check) for row in s.rows), default=0)
-    for checks, row in _together(s.rows):
+    for checks, row in together(s.rows):
         if row.status == "todo" or (brief and row.status == "pass"):
             continue
         status = _status(row.status, colour)
@@ -145,7 +174,7 @@ def as_text(submission, width=80, colour=False, brief=False):
     return "\n".join(lines) + "\n"
 
 
-def _together(rows):
+def together(rows):
     """Return (names of checks, row), one for neighbours with the same words."""
     found = []
     for row in rows:

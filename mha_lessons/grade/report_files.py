@@ -5,8 +5,17 @@ import sys
 from pathlib import Path
 
 from . import report
+from .report_elsewhere import as_classroom, as_gradescope
+from .class_page import as_html
 
-REPORTS = {"json": report.as_json, "junit": report.as_junit, "csv": report.as_csv}
+REPORTS = {  # name to (how it is written, what it is)
+    "json": (report.as_json, "all verdicts as JSON (- for standard output)"),
+    "junit": (report.as_junit, "all verdicts as JUnit XML, one test per check"),
+    "csv": (report.as_csv, "all verdicts as a table, one row per check"),
+    "html": (as_html, "a page about the class: mistakes, rates, every notebook"),
+    "gradescope": (as_gradescope, "the results.json that Gradescope reads"),
+    "classroom": (as_classroom, "the result that GitHub Classroom's reporter reads"),
+}
 
 
 class WrongCallError(Exception):
@@ -50,7 +59,8 @@ def write_reports(reports, submissions):
     failed = []
     for name, target in reports.items():
         try:
-            _write(target, REPORTS[name](submissions))
+            write, _ = REPORTS[name]
+            _write(target, write(submissions))
         except WrongCallError as error:
             failed.append(error)
     if failed:
@@ -62,7 +72,7 @@ def _write(target, text):
         sys.stdout.write(text)
         return
     try:
-        Path(target).write_text(text, encoding="utf-8", newline="\n")
+        Path(target).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise WrongCallError(
             f"The report {target} cannot be written ({error.strerror}). Use another name."
