@@ -44,7 +44,7 @@ tbody th { font-weight: 400; }
   print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .passed { background: var(--mha-value); }
 .id { font-family: ui-monospace, monospace; font-size: 0.875rem; color: var(--mha-hidden); }
-ul { padding-inline-start: 1.25rem; }
+ul { margin: 0; padding-inline-start: 1.25rem; }
 """
 HEAD = """\
 <!DOCTYPE html>

@@ -83,6 +83,8 @@ def _fingerprint():
 
 
 def _grade_all(client, files, timeout, isolate, journal):
+    from distributed import as_completed
+
     found, sent, keys = {}, {}, {}
     for number, file in enumerate(files):
         known = journal and journal.find(file)
@@ -95,7 +97,8 @@ def _grade_all(client, files, timeout, isolate, journal):
         future = client.submit(_grade_here, *how, pure=False, retries=2)
         sent[future] = number
     try:
-        yield from _in_order(files, found, sent, keys, journal)
+        arriving = as_completed(list(sent), loop=client.loop)
+        yield from _in_order(files, found, arriving, sent, keys, journal)
     finally:
         client.cancel(list(sent))
 
@@ -107,11 +110,8 @@ def _content(file):
         return None
 
 
-def _in_order(files, found, sent, keys, journal):
-    from distributed import as_completed
-
+def _in_order(files, found, arriving, sent, keys, journal):
     following = 0
-    arriving = iter(as_completed(list(sent)))
     while following < len(files):
         while following in found:
             yield found.pop(following)

@@ -166,8 +166,8 @@ def _grade(options):
     check_targets(reports if options.resume is None else reports | {"resume": options.resume})
     if options.scheduler is not None and options.jobs != 1:
         raise WrongCallError(
-            "--jobs is for this machine; with --scheduler the workers decide how many notebooks are "
-            "graded at a time. Leave one of them out."
+            "--jobs is for this machine; with --scheduler the workers decide how many notebooks "
+            "are graded at a time. Leave one of them out."
         )
     files = _files(options.paths)
     brief = len(files) > 1
