@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from graded_class import CLASS, HOSTILE, submission
 
-from mha_lessons.grade import report_html
+from mha_lessons.grade import class_page
 from mha_lessons.grade.report import Row, Submission
 
 
@@ -37,7 +37,7 @@ def test_hostile_names_and_messages_are_text_on_the_page():
     hostile = submission(
         HOSTILE, Row(HOSTILE, "fail", HOSTILE, HOSTILE, HOSTILE), exercise=HOSTILE, notes=[HOSTILE]
     )
-    page = report_html.as_html([hostile, Submission.unreadable(HOSTILE, HOSTILE)])
+    page = class_page.as_html([hostile, Submission.unreadable(HOSTILE, HOSTILE)])
     read = Read(page)
     harmless = {
         "html",
@@ -63,7 +63,7 @@ def test_hostile_names_and_messages_are_text_on_the_page():
 
 
 def test_the_page_needs_nothing_else_and_allows_nothing():
-    page = report_html.as_html(CLASS)
+    page = class_page.as_html(CLASS)
     assert "default-src 'none'; style-src 'unsafe-inline'" in page
     assert not re.search(r"https?:|url\(|@import|<script|<link", page)
     assert "prefers-color-scheme: dark" in page
@@ -72,7 +72,7 @@ def test_the_page_needs_nothing_else_and_allows_nothing():
 
 
 def test_the_page_shows_the_numbers_that_were_counted():
-    text = " ".join(Read(report_html.as_html(CLASS)).text.split())
+    text = " ".join(Read(class_page.as_html(CLASS)).text.split())
     assert "6 notebooks, 1 complete" in text
     assert re.search("rows are mixed ?02_split_heads, x.mixed ?2", text)
     assert re.search("the process ended ?02_split_heads, two: no mistake that we know ?1", text)
@@ -83,7 +83,7 @@ def test_the_page_shows_the_numbers_that_were_counted():
 
 
 def test_the_page_can_be_read_with_a_keyboard_and_a_screen_reader():
-    page = report_html.as_html(CLASS)
+    page = class_page.as_html(CLASS)
     read = Read(page)
     ids = [value for name, value in read.attributes if name == "id"]
     labels = {value for name, value in read.attributes if name == "aria-labelledby"}
@@ -99,4 +99,4 @@ def test_the_page_can_be_read_with_a_keyboard_and_a_screen_reader():
 
 def test_a_page_of_nothing_or_of_one_broken_file_is_whole():
     for found in ([Submission.unreadable("f", "broken")], [CLASS[4]]):
-        Read(report_html.as_html(found))
+        Read(class_page.as_html(found))

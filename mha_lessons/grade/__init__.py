@@ -4,6 +4,10 @@
 answers over with `splice` and `companions`, and has `process` run them. `batch` grades many,
 `watch` grades on each save, and `report` and `report_files` show the verdicts.
 
+For a class, a `journal` remembers verdicts, under the `version` of all that they depend on;
+`cluster` grades on other machines; `summary` counts, `class_page` shows that in HTML, and
+`report_elsewhere` writes what Gradescope and GitHub Classroom read.
+
 `process` starts nbval in a `worker` of its own, with `nbval_plugin`, or forks that from a process
 which `warm` keeps `preloaded`. When answers are to be isolated, it starts `isolated`, which holds
 the checks, and asks `elsewhere` for the answers: they are in an `answer_process`, which runs

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from . import report
-from .report_elsewhere import as_classroom, as_gradescope
 from .class_page import as_html
+from .report_elsewhere import as_classroom, as_gradescope
 
 REPORTS = {  # name to (how it is written, what it is)
     "json": (report.as_json, "all verdicts as JSON (- for standard output)"),
