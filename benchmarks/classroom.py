@@ -5,6 +5,7 @@ bank of mistakes, as a learner's own cell would hold it.
 """
 
 import ast
+import importlib
 import inspect
 import json
 import random
@@ -113,10 +114,8 @@ def cell_of(answer, function):
 def _choices():
     """Return answer to [(id or None, source of a cell)]: first right ones, then wrong ones."""
     sys.path.append(str(ROOT / "tests"))  # where the right answers in other styles are
-    import right_answers
-    import right_answers_masks  # noqa: F401
-    import right_answers_one_head  # noqa: F401
-
+    for path in sorted((ROOT / "tests").glob("right_answers*.py")):
+        right_answers = importlib.import_module(path.stem)
     right, wrong = {}, {}
     for answer, function in right_answers.RIGHT.values():
         _add(right, answer, None, function)
@@ -151,23 +150,27 @@ def make(number, folder, exercises=None, seed=0):
     folder.mkdir(parents=True, exist_ok=True)
     right, wrong = _choices()
     draw = random.Random(seed)
-    solved = sorted((ROOT / "solutions").glob("*.ipynb"))
-    solved = [path for path in solved if exercises is None or path.stem in exercises]
+    sources = sorted((ROOT / "solutions").glob("*.ipynb"))
+    sources = [path for path in sources if exercises is None or path.stem in exercises]
     made = {}
     for index in range(number):
-        source = solved[index % len(solved)]
+        source = sources[index % len(sources)]
         content = json.loads(source.read_text(encoding="utf-8"))
-        expected = Expected(source.stem)
+        expected, solved = Expected(source.stem), set()
         for identity, answer in list(answers(content)):
             kind = wrong if wrong.get(answer) and draw.random() < SHARE_OF_WRONG else right
             mistake, cell = draw.choice(kind.get(answer, [(None, None)]))
             mine = [check for _, check, of in checks(content) if of == answer]
-            if mistake is None:
+            if mistake:
+                expected.mistakes[BANK[mistake].check] = mistake
+            elif cell:
                 expected.passing |= set(mine)
             else:
-                expected.mistakes[BANK[mistake].check] = mistake
+                solved |= set(mine)
             if cell:
                 _put(content, identity, cell)
+        if not expected.mistakes:  # the solution's own cell may call the answers before it
+            expected.passing |= solved
         path = folder / f"student-{index:03}.ipynb"
         path.write_text(json.dumps(content), encoding="utf-8")
         made[path] = expected

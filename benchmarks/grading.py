@@ -66,8 +66,8 @@ def demand(name, got, wanted):
     """
     if got != wanted:
         raise UntrueError(
-            f"Only right verdicts are timed: {name} says {got}, and {wanted} is right. "
-            "Find out why first."
+            f"Only right verdicts are timed: {name} says {got!s:.400}, and {wanted!s:.400} is "
+            "right. Find out why first."
         )
 
 

@@ -153,6 +153,18 @@ def test_without_a_terminal_or_for_one_notebook_there_is_no_progress(stream, tot
     assert stream.getvalue() == ""
 
 
+def test_what_was_known_before_does_not_make_the_rest_look_quick():
+    stream = Terminal()
+    progress = Progress(stream, 4)
+    progress.start -= 100
+    progress.add(passing("a"), known=True)
+    progress.draw()
+    assert stream.getvalue().endswith("1 of 4 graded, 1 complete")
+    progress.add(passing("b"))
+    progress.draw()
+    assert stream.getvalue().endswith("2 of 4 graded, 2 complete, about 3 min left")
+
+
 def test_a_long_time_is_told_in_minutes():
     stream = Terminal()
     progress = Progress(stream, 200)
