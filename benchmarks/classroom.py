@@ -87,6 +87,7 @@ def source_of(function):
     return source
 
 
+@cache
 def _defined(module):
     defined = {}
     for node in ast.parse(inspect.getsource(module)).body:
@@ -159,7 +160,7 @@ def make(number, folder, exercises=None, seed=0):
         expected, solved = Expected(source.stem), set()
         for identity, answer in list(answers(content)):
             kind = wrong if wrong.get(answer) and draw.random() < SHARE_OF_WRONG else right
-            mistake, cell = draw.choice(kind.get(answer, [(None, None)]))
+            mistake, cell = draw.choice(kind.get(answer) or [(None, None)])
             mine = [check for _, check, of in checks(content) if of == answer]
             if mistake:
                 expected.mistakes[BANK[mistake].check] = mistake

@@ -19,11 +19,9 @@ def test_every_notebook_of_a_class_gets_the_verdicts_that_its_answers_deserve(
 ):
     monkeypatch.setattr(command, "close_to_others", lambda: None)  # this process goes on
     made = classroom.make(12, tmp_path / "class")
-    made |= classroom.make(4, tmp_path / "more", ["02_split_heads"], seed=1)
     names = ("csv", "junit", "json", "html", "gradescope", "classroom")
     reports = [f"--{name}={tmp_path / name}" for name in names]
-    folders = [str(tmp_path / "class"), str(tmp_path / "more")]
-    call = ["grade", *folders, "--jobs=2", "--isolate", "--timeout=60", *reports]
+    call = ["grade", str(tmp_path / "class"), "--jobs=2", "--isolate", "--timeout=60", *reports]
     assert command.main(call) == 1
     told = json.loads((tmp_path / "json").read_text())["submissions"]
     found = [Submission.from_plain(plain) for plain in told]
@@ -40,12 +38,10 @@ def test_every_notebook_of_a_class_gets_the_verdicts_that_its_answers_deserve(
         assert len(list(csv.DictReader(file))) == rows
     assert len(ElementTree.parse(tmp_path / "junit").findall(".//testcase")) == rows
     out = capsys.readouterr().out
-    last = out[out.index("16 notebooks, ") :]
+    last = out[out.index("12 notebooks, ") :]
     assert "Most frequent mistakes, and in how many notebooks:" in last
-    assert (
-        f"  02_split_heads: {sum(s.complete for s in found if s.exercise == '02_split_heads')} of 7"
-        in last
-    )
+    complete = sum(s.complete for s in found if s.exercise == "02_split_heads")
+    assert f"  02_split_heads: {complete} of 2 complete" in last
     page = (tmp_path / "html").read_text(encoding="utf-8")
     assert all(mistake in page for mistake in mistakes)
 
