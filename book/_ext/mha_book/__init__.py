@@ -15,6 +15,7 @@ from . import (  # noqa: E402
     address,
     downloads,
     execution,
+    icons,
     kill_matrix,
     library,
     links,
@@ -37,6 +38,6 @@ def setup(app):
     static = [*ROOT.glob("book/_static/*"), *ROOT.glob("mha_lessons/static/*")]
     app.add_config_value("mha_static", digest(static), "html", str)
     parts = (links, address, execution, library, kill_matrix, trap, downloads, search, progress)
-    for part in (*parts, pages):
+    for part in (*parts, pages, icons):
         part.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -45,6 +45,19 @@ GAPS = [
     # ARIA has given up the role of a reference, and a list may hold nothing else.
     (r' role="doc-biblioentry"', ""),
     (r'<div role="list" class="citation-list">', '<div class="citation-list">'),
+    # A summary holds no paragraphs, and its name is its text.
+    (
+        r'<summary aria-label="Toggle hidden content">\s*<p class="collapsed[^>]*>(.*?)</p>\s*'
+        r'<p class="expanded[^>]*>(.*?)</p>\s*</summary>',
+        r'<summary><span class="mha-show">\1</span><span class="mha-hide">\2</span></summary>',
+    ),
+    # No page searches while one types: the search page alone needs the index.
+    (
+        r'(<meta name="docsearch:version"[^>]*>)\s*<script src="[^"]*searchtools\.js"></script>\s*'
+        r'<script src="[^"]*language_data\.js"></script>\s*'
+        r'<script src="[^"]*searchindex\.js"></script>',
+        r"\1",
+    ),
     # Not an attribute of HTML.
     (r' autocorrect="off"', ""),
 ]
