@@ -100,9 +100,9 @@ def test_pdf_has_every_page_of_the_book_in_order_in_contents_and_outline(book):
         assert numbers[-1] >= last
         last = numbers[-1]
         assert title in text[last], f"page {last + 1} does not begin {title}"
-        listed = re.search(re.escape(title) + r"\s*(\d+)", " ".join(text[1:5]))
-        assert listed, f"the contents leave out {title}"
-        assert int(listed[1]) == last + 1
+        # A section may have the title of a page, as the exercises of each chapter.
+        listed = re.findall(re.escape(title) + r"\s*(\d+)", " ".join(text[1:6]))
+        assert str(last + 1) in listed, f"the contents have {title} on {listed}"
 
 
 def flat(outline):
