@@ -1,4 +1,4 @@
-"""A page prints black on white, whole and without controls; the book prints into one PDF."""
+"""On paper a page shows what it folds away; the book prints into one PDF."""
 
 import re
 import subprocess
@@ -9,55 +9,6 @@ import pytest
 from built_book import ROOT, pages, site
 
 pytestmark = pytest.mark.browser
-
-CONTROLS = (
-    "button, dialog, input, select, .headerlink, .bd-sidebar-primary, .bd-sidebar-secondary,"
-    " .prev-next-footer, .bd-header-article"
-)
-SEEN = "all => all.filter(e => e.checkVisibility({visibilityProperty: true})).map(e => e.outerHTML)"
-# The colours of what is printed, each with its ground.
-COLOURS = """
-() => {
-    const ground = e => {
-        for (; e; e = e.parentElement) {
-            const colour = getComputedStyle(e).backgroundColor;
-            if (!colour.endsWith(", 0)")) return colour;
-        }
-        return "rgb(255, 255, 255)";
-    };
-    const said = [...document.querySelectorAll(".bd-article :is(p, li, pre, td, th, h1, h2, dt)")]
-        .filter(e => e.checkVisibility() && e.innerText.trim());
-    return [...new Set(said.map(e => `${getComputedStyle(e).color} on ${ground(e)}`))];
-}
-"""
-# What is wider than the paper, with its width.
-WIDE = """
-() => [...document.querySelectorAll(".bd-article *")]
-    .filter(e => e.checkVisibility() && !e.closest("svg, mjx-container"))
-    .filter(e => e.getBoundingClientRect().right > innerWidth + 1 || e.scrollWidth > innerWidth + 1)
-    .map(e => e.outerHTML.slice(0, 120))
-"""
-
-
-def brightness(colour):
-    """Return how bright a CSS colour is, from 0 to 255."""
-    red, green, blue = map(float, re.findall(r"[\d.]+", colour)[:3])
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-@pytest.mark.parametrize("name", pages())
-def test_page_prints_black_on_white_without_controls_and_fits_the_paper(open_site, name):
-    page = open_site(f"{site().as_uri()}/{name}.html", dark=True)
-    page.evaluate("window.MathJax?.startup?.promise ?? null")
-    page.emulate_media(media="print")
-    page.set_viewport_size({"width": 660, "height": 930})  # A4 within its margins
-    assert page.locator(CONTROLS).evaluate_all(SEEN) == []
-    assert page.locator("h1").evaluate_all(SEEN) != []
-    for pair in page.evaluate(COLOURS):
-        text, ground = pair.split(" on ")
-        assert brightness(text) < 120, pair
-        assert brightness(ground) > 220, pair
-    assert page.evaluate(WIDE) == []
 
 
 def test_live_figures_print_as_tables_and_answers_unfolded(open_site):
