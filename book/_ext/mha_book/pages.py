@@ -14,7 +14,8 @@ log = logging.getLogger(__name__)
 STATIC = Path(__file__).resolve().parents[3] / "mha_lessons" / "static"
 SHARED = "live_figure"
 LIVE_TAG = re.compile(r"<mha-([a-z-]+)")
-LIVE = re.compile(r"<(mha-[\w-]+)\b[^>]*>(.*?)</\1>", re.DOTALL)
+# A quiz says itself how it prints, and progress does not print.
+LIVE = re.compile(r"<(mha-(?!quiz|progress)[\w-]+)\b[^>]*>(.*?)</\1>", re.DOTALL)
 
 # (pattern, replacement): what no option of the theme changes.
 GAPS = [
