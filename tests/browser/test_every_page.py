@@ -122,6 +122,7 @@ def test_a_page_fits_the_screen_and_pictures_keep_their_shape(page):
 def test_a_page_follows_the_theme(page):
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+    assert page.locator(".bd-header-article .theme-switch:visible").count() == 1
 
 
 @of_each(DESK + PHONE)

@@ -18,7 +18,8 @@ STYLE = "styles/pydata-sphinx-theme.css"
 RULE = re.compile(r'((?:\.fa-[\w-]+:before,?)+)\{content:"\\([0-9a-f]+)"\}')
 FACE = re.compile(r'src:url\([^)]*/([\w-]+)\.woff2\) format\("woff2"\),url\([^)]*\)[^;}]*')
 NAME = re.compile(r"\bfa-[\w-]+")
-POINT = re.compile(r'content:"\\([0-9a-f]+)"')
+# A character of such a font as styles write it, in `content` or in a variable.
+POINT = re.compile(r"""["']\\([ef][0-9a-f]{3})["']""")
 
 
 def names_used(site):
@@ -57,8 +58,9 @@ def keep_icons_used(app, exception):
         return
     used = names_used(Path(app.outdir))
     css = RULE.sub(lambda rule: rule[0] if used & set(NAME.findall(rule[1])) else "", css)
-    other = [path.read_text(encoding="utf-8") for path in style.parents[1].glob("*.css")]
+    other = [path.read_text(encoding="utf-8") for path in style.parents[1].rglob("*.css")]
     points = {int(point, 16) for text in [css, *other] for point in POINT.findall(text)}
+    points |= {ord(letter) for letter in css if "\ue000" <= letter <= "\uf8ff"}
 
     def within(face):
         font = base64.b64encode(subset(face[1], points)).decode()
