@@ -58,8 +58,9 @@ def keep_icons_used(app, exception):
         return
     used = names_used(Path(app.outdir))
     css = RULE.sub(lambda rule: rule[0] if used & set(NAME.findall(rule[1])) else "", css)
-    other = [path.read_text(encoding="utf-8") for path in style.parents[1].rglob("*.css")]
-    points = {int(point, 16) for text in [css, *other] for point in POINT.findall(text)}
+    others = [path for path in style.parents[1].rglob("*.css") if path != style]
+    texts = [css, *(path.read_text(encoding="utf-8") for path in others)]
+    points = {int(point, 16) for text in texts for point in POINT.findall(text)}
     points |= {ord(letter) for letter in css if "\ue000" <= letter <= "\uf8ff"}
 
     def within(face):
