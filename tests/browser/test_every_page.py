@@ -8,7 +8,7 @@ import re
 import axe
 import pytest
 from built_book import pages
-from conftest import watched
+from watched import watched
 
 pytestmark = pytest.mark.browser
 

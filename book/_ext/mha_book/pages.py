@@ -59,6 +59,11 @@ GAPS = [
         r'<script src="[^"]*searchindex\.js"></script>',
         r"\1",
     ),
+    # One logo serves both themes; of two, both would show until a script has chosen the theme.
+    (
+        r'<img ([^>]*)class="logo__image only-light"([^>]*)>\s*<img [^>]*only-dark[^>]*>',
+        r'<img \1class="logo__image"\2>',
+    ),
     # Not an attribute of HTML.
     (r' autocorrect="off"', ""),
 ]
