@@ -98,7 +98,7 @@ def test_the_scores_that_are_moved_keep_their_weights():
         ((2.8, 1.0, []), "output", "output must be one number: it has the shape (0,)"),
         ((2.8, "1", 4.6), "output", "the result must be an array of numbers: got str '1'"),
         ((np.nan, 1.0, 4.6), "heads", "head_1 is nan, and should be 2.8"),
-        ({"head_1": 2.8}, "heads", "the result must be an array of numbers: got dict"),
+        ({"head_1": 2.8}, "heads", "the result must be three numbers: got dict"),
     ],
 )
 def test_results_by_hand_that_are_not_right_are_told_so(value, check, words):

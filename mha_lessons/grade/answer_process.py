@@ -17,7 +17,7 @@ from .wire import HEAD_AT_MOST, LENGTHS, NUMBERS_AT_MOST, NotPlainError, pack, u
 
 GRADER = Path(__file__).resolve().parent
 # In the order in which they need each other.
-SENT = ("confine", "compare", "call", "verdicts", "wire", "answer_side")
+SENT = ("confine", "compare", "call", "verdicts", "wire", "handed_out", "answer_side")
 START = """\
 import json, os, sys, types
 requests = os.fdopen(os.dup(0), "rb")

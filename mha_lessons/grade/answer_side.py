@@ -17,20 +17,12 @@ from dataclasses import asdict
 
 from .call import Raised, run
 from .confine import keep_to
+from .handed_out import HandedOut
 from .verdicts import PRINTED_AT_MOST
 from .wire import LENGTHS, pack, unpack
 
 # What only IPython understands: magics, shell commands, `f?`, `await` outside a function.
 IPYTHON = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$|\bawait\b", re.M)
-
-
-class _Refusing:
-    """Refuse to import the grader: the checks and the solved exercises are in it."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if f"{name}.".startswith("mha_lessons.grade."):
-            raise ImportError("mha_lessons.grade cannot be imported by an answer")
 
 
 class StdinNotImplementedError(NotImplementedError):
@@ -62,10 +54,16 @@ class AnswerSide:
         self.sink = sys.stdout = sys.stderr = _Sink(reply)
         module = sys.modules["__main__"] = types.ModuleType("__main__")
         self.names = vars(module)
+        self.library = HandedOut()
+        sys.meta_path.insert(0, self.library)
 
-    def cell(self, name, source):
-        """Run a cell; reply with what it raised."""
+    def cell(self, name, source, given):
+        """Run a cell, `given` by the exercise or the learner's own; reply with what it raised."""
         self.sink.printed = 0
+        if given:
+            self.library.add(source)
+        else:
+            self.library.close()
         file = f"<cell {name}>"
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         try:
@@ -124,7 +122,6 @@ def serve(requests, confined):
         while data:
             data = data[os.write(replies, data) :]
 
-    sys.meta_path.insert(0, _Refusing)
     builtins.input = _nobody_types
     builtins.display = lambda *objects, **named: None
     side = AnswerSide(reply)

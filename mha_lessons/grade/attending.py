@@ -1,18 +1,25 @@
 """What every answer that attends is asked, on the same queries, keys, values and masks."""
 
+import contextlib
+
 import numpy as np
 
 from mha_lessons import masks, vectorized
 from mha_lessons.projections import Projections, split_heads
 
+from .checks import CheckFailed, one_line
 from .compare import TOLERANCE, close
 
 # An answer may compute in float32, and far from zero float32 keeps fewer digits.
 ROUNDING, ROUNDING_OF_LARGE = 1e-5, 1e-3
+HIGH = 2000  # a score next to which no other gets a weight
 
 BATCH_HINT = "Count axes from the end: K.swapaxes(-1, -2), axis=-1. All leading axes stay."
 LARGE_HINT = "Subtract from each row its largest score before np.exp."
 MASK_HINT = "True = may attend: set the scores to -inf where the mask is False, before the softmax."
+HIGH_HINT = (
+    "A hidden score may be the largest of all: hide it before np.exp, and before the maximum."
+)
 BROADCAST_HINT = "Let NumPy stretch the mask to the scores, as np.where(mask, scores, ...) does."
 BLANK_HINT = "Where mask.any(axis=-1) is False there is nothing to average: that row is zeros."
 TYPES_HINT = "Do not ask for one type: float16, float32 and float64 all come."
@@ -38,15 +45,15 @@ def layer(T, S=None, num_heads=3, d_k=7, batch=()):
     return x_q, x_kv, *rng.standard_normal((4, d_model, d_model)) / np.sqrt(d_model), num_heads
 
 
-def layer_moved(by, *sizes):
+def layer_moved(by, *sizes, keys=1):
     """Make a layer as `layer` does, in which all scores of a query are far from zero.
 
     They are moved together, for each query and head by another multiple of `by`, and no weight
-    changes.
+    changes; or those of some `keys` are, truth values.
     """
     x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads = layer(*sizes)
     d_k = len(W_Q) // num_heads
-    x_kv[..., -1] = 1
+    x_kv[..., -1] = keys
     W_K[-1, ::d_k] += by  # every key of a head begins with `by`, and queries begin as they like
     return x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads
 
@@ -55,6 +62,12 @@ def moved(Q, K, V, *by):
     """Add to the scores of each query as much as `by` says, in turn, and change no weight."""
     shift = np.resize(by, len(Q)) * np.sqrt(Q.shape[-1] + 1)
     return np.column_stack([Q, shift]), np.column_stack([K, np.ones(len(K))]), V
+
+
+def lifted(Q, K, V, by, queries, keys):
+    """Add `by` to the scores of some `queries` with some `keys`, and to no others."""
+    shift = by * np.sqrt(Q.shape[-1] + 1)
+    return np.column_stack([Q, shift * queries]), np.column_stack([K, keys]), V
 
 
 def some_keys(*shape):
@@ -83,6 +96,7 @@ def multi_head_attention(x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads, mask=None):
 
 
 RIGHT = {
+    "softmax": vectorized.softmax,
     "attention_weights": vectorized.attention_weights,
     "attention": vectorized.attention,
     "causal_attention": causal_attention,
@@ -92,14 +106,39 @@ RIGHT = {
 
 def arguments(answer, *given):
     """Leave out what the answer does not take."""
-    return given[:2] if answer.name == "attention_weights" else given
+    return given[: {"softmax": 1, "attention_weights": 2}.get(answer.name)]
 
 
 def must_attend(answer, *given, hint, at_least=ROUNDING, **named):
     """Fail unless the answer gives what it should; what is `named` is passed by keyword."""
     given = arguments(answer, *given)
     expected = RIGHT[answer.name](*given, **named)
-    answer.must_equal(expected, *given, hint=hint, at_least=at_least, **named)
+    with first_things_first(answer, hint):
+        answer.must_equal(expected, *given, hint=hint, at_least=at_least, **named)
+
+
+@contextlib.contextmanager
+def first_things_first(answer, hint):
+    """Leave out the hint at what is special about an input where a plain input fails too."""
+    try:
+        yield
+    except CheckFailed as failed:
+        first = f"{answer.name}_values"
+        general = failed.mistake or failed.hint != one_line(hint)
+        if not general and answer.check != first and not right_on_plain_inputs(answer):
+            failed.hint = f"A plain input gives wrong numbers too: begin with {first}."
+        raise
+
+
+def right_on_plain_inputs(answer):
+    """Tell whether the answer is right on the first input of its first check."""
+    plain = layer(5) if answer.name == "multi_head_attention" else heads(5, 5, 11)
+    given = arguments(answer, *plain)
+    try:
+        answer.must_equal(RIGHT[answer.name](*given), *given, at_least=ROUNDING)
+    except CheckFailed:
+        return False
+    return True
 
 
 def must_blank(answer, *given, mask):
@@ -121,7 +160,8 @@ def must_blank(answer, *given, mask):
         ]:
             if close(got[blank], looks[blank], 1e-4):
                 answer.fail_as(mistake)
-    answer.must_equal(expected, *given, hint=BLANK_HINT, at_least=ROUNDING, **named)
+    with first_things_first(answer, BLANK_HINT):
+        answer.must_equal(expected, *given, hint=BLANK_HINT, at_least=ROUNDING, **named)
 
 
 def right_values(answer, hint):
@@ -157,6 +197,10 @@ def keys_hidden(answer):
     low = moved(*heads(5, 7, 11), -150)
     rounding, mask = ROUNDING_OF_LARGE, some_keys(5, 7)
     must_attend(answer, *low, hint=MASK_HINT, at_least=rounding, mask=mask)
+    # Before the mask, the hidden keys have all the weight there is; query 0 reads every key.
+    others, keys = np.arange(5) > 0, some_keys(7)
+    high = lifted(*heads(5, 7, 11), HIGH, others, ~keys)
+    must_attend(answer, *high, hint=HIGH_HINT, mask=keys | ~others[:, None])
 
 
 def stretched_masks(answer):
@@ -178,7 +222,8 @@ def narrow_types(answer):
         narrow = [array.astype(dtype) for array in heads(5, 7, 11)]
         given = arguments(answer, *narrow)
         expected = RIGHT[answer.name](*(array.astype(float) for array in given))
-        answer.must_equal(expected, *given, hint=TYPES_HINT, at_least=rounding)
+        with first_things_first(answer, TYPES_HINT):
+            answer.must_equal(expected, *given, hint=TYPES_HINT, at_least=rounding)
 
 
 def inputs_kept(answer, **named):

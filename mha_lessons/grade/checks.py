@@ -11,6 +11,8 @@ and called in a notebook with what the learner wrote: ``check.split_heads_values
 
 import functools
 
+import numpy as np
+
 from .bank import BANK
 from .call import run
 from .compare import TOLERANCE, as_array, close, difference, kind, same, tolerance_of
@@ -98,7 +100,9 @@ class Answer:
         outcome = self.called(*arguments, **named)
         array = None
         if outcome.error is None and outcome.value is not None:
-            array = self.array(outcome.value)
+            self.fail_if_several(outcome.value, np.shape(expected))
+            wanted = "an array of numbers" if np.shape(expected) else "one number"
+            array = self.array(outcome.value, wanted)
             if tolerance is None:
                 tolerance = max(at_least, tolerance_of(array))
             if close(array, expected, tolerance):
@@ -107,10 +111,12 @@ class Answer:
             within = min(at_least, TOLERANCE["float32"]) or None
             self.fail_if_known(outcome, *arguments, within=within, **named)
         self.fail_if_no_value(outcome)
-        if not all(map(same, outcome.arguments, (*arguments, *named.values()))):
+        if _changed(outcome, *arguments, *named.values()):
             hint = "Your code also changed the array that it was given: work on a copy."
         elif not same(self.called(*arguments, **named).value, outcome.value):
             hint = "Two calls with the same arguments gave different results: use nothing random."
+        elif _half(array) and not any(map(_half, arguments)):
+            hint = "The result is float16, which keeps three digits: keep the type of the input."
         raise CheckFailed(difference(array, expected, tolerance), hint)
 
     def must_refuse(self, *arguments, hint=""):
@@ -129,7 +135,7 @@ class Answer:
     def must_keep_its_arguments(self, *arguments, hint="", **named):
         """Fail if the call changes an array that it was given."""
         outcome = self.called(*arguments, **named)
-        if not all(map(same, outcome.arguments, (*arguments, *named.values()))):
+        if _changed(outcome, *arguments, *named.values()):
             self.fail_if_known(outcome, *arguments, **named)
             raise CheckFailed("your code changed the array that it was given", hint)
         self.fail_if_no_value(outcome)
@@ -154,10 +160,19 @@ class Answer:
             raise NotWritten("not written yet")
         return outcome
 
-    def array(self, value):
-        """Return `value` as an array; fail if it cannot be read as one."""
+    def fail_if_several(self, value, shape):
+        """Fail if `value` is a tuple of results, and not one result of this `shape`."""
+        if isinstance(value, tuple) and (len(value),) != shape[:1]:
+            asked = "array" if shape else "number"
+            raise CheckFailed(
+                f"your function returned {len(value)} results, and one is asked for",
+                f"Return the {asked} alone: a comma after `return` makes a tuple.",
+            )
+
+    def array(self, value, wanted="an array of numbers"):
+        """Return `value` as an array; fail, saying what is `wanted`, if it is none."""
         try:
-            return as_array(value)
+            return as_array(value, wanted)
         except TypeError as error:
             raise CheckFailed(str(error)) from None
 
@@ -180,6 +195,15 @@ class Answer:
             raise CheckFailed(
                 "your function returned None", "Is there a `return` before the result?"
             )
+
+
+def _changed(outcome, *given):
+    # By the last bit: what is not to be touched has no rounding.
+    return not all(same(left, was, 0) for left, was in zip(outcome.arguments, given, strict=True))
+
+
+def _half(value):
+    return str(getattr(value, "dtype", "")) == "float16"
 
 
 def _named(error):

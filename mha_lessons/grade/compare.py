@@ -1,6 +1,7 @@
 """Read a learner's result as an array, and compare it with what it should be."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -25,8 +26,10 @@ class Other:
     said: str
 
 
-def as_array(value):
-    """Read `value` as an array of numbers: NumPy, torch, or nested lists of either; fractions too.
+def as_array(value, wanted="an array of numbers"):
+    """Read `value` as an array of numbers: NumPy, torch, or nested lists of either.
+
+    Python's fractions and decimals are numbers too. An error says what is `wanted`.
 
     Raises
     ------
@@ -38,18 +41,18 @@ def as_array(value):
     except Exception:  # whatever the learner's object does when it is asked for its numbers
         array = np.asarray(None)
     if array.dtype.kind not in "biuf":
-        advice = "Return one array of numbers."
+        advice = f"Return {wanted.replace('an array', 'one array')}."
         nested = (list, tuple, np.ndarray)
         if isinstance(value, (list, tuple)) and any(isinstance(part, nested) for part in value):
             advice = "Return one array in which all rows have the same length."
-        raise TypeError(f"the result must be an array of numbers: got {kind(value)}. {advice}")
+        raise TypeError(f"the result must be {wanted}: got {kind(value)}. {advice}")
     return array
 
 
 def _plain(value):
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    if isinstance(value, Fraction):
+    if isinstance(value, (Fraction, Decimal)):
         return float(value)
     if hasattr(value, "detach"):
         value = value.detach().cpu()

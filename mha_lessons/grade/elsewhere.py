@@ -17,17 +17,17 @@ class Elsewhere:
 
     def __init__(self):
         self.process = None
-        self.cells = []  # (name, source, limit) of those that may run again
+        self.cells = []  # (name, source, limit, given) of those that may run again
 
-    def run(self, name, source, limit):
-        """Run a cell; return what it raised, or None."""
+    def run(self, name, source, limit, given=False):
+        """Run a cell, the learner's or `given` by the exercise; return what it raised, or None."""
         self.ready()
-        self.cells.append((name, source, limit))
+        self.cells.append((name, source, limit, given))
         try:
-            return self._run(name, source, limit)
+            return self._run(name, source, limit, given)
         except HungError:
             # It gets a chance to stop, so that the names which it has made stay.
-            self.cells[-1] = (name, source, AFTER_A_TIMEOUT)
+            self.cells[-1] = (name, source, AFTER_A_TIMEOUT, given)
             self.process.interrupt()
             raise
         except DiedError:
@@ -42,9 +42,9 @@ class Elsewhere:
             return
         self.process = AnswerProcess()
         cells, self.cells = self.cells, []
-        for name, source, limit in cells:
+        for cell in cells:
             with contextlib.suppress(HungError, DiedError):
-                self.run(name, source, limit)
+                self.run(*cell)
 
     def look(self, name, limit):
         """Return what the learner's notebook holds under `name`, a function as a `Remote`.
@@ -69,8 +69,8 @@ class Elsewhere:
             raise self.process.died()
         return Outcome(found.get("value"), self._raised(found), left)
 
-    def _run(self, name, source, limit):
-        return self._raised(self._ask(["cell", name, source], time.monotonic() + limit))
+    def _run(self, name, source, limit, given):
+        return self._raised(self._ask(["cell", name, source, given], time.monotonic() + limit))
 
     def _raised(self, found):
         told = found.get("raised")

@@ -13,8 +13,9 @@ package included, which is then wrong in the next run.
 
 It is no border between two people. The answers run as the same user, on the same kernel, and a
 mistake in either opens everything. An exam belongs in a container or in another user's account,
-with the reports outside. And a learner who copies a right answer, or imports one from the library,
-passes, here as everywhere.
+with the reports outside. Of the library an answer can import what its exercise hands out, and
+nothing else (`handed_out`): elsewhere, where a learner grades alone, it may import all of it. A
+learner who copies a right answer passes, here as everywhere.
 """
 
 import importlib
@@ -28,7 +29,7 @@ from .answer_process import DiedError, FloodError, HungError
 from .checks import CheckFailed, NotWritten
 from .elsewhere import Elsewhere
 from .signed import Writer
-from .splice import ANSWER, IMPORT, check_in
+from .splice import ANSWER, COMPANION, IMPORT, check_in
 from .verdicts import AFTER_A_TIMEOUT, DIED, FLOOD, late, raised, said
 
 SOURCE_AT_MOST = 1_000_000  # characters
@@ -78,7 +79,8 @@ def _verdict(cell, answers, limit):
             return _judge(*found, answers, limit)
         if len(source) > SOURCE_AT_MOST:
             return said("fail", f"the cell is too long to be run: {len(source):,} characters")
-        error = answers.run(cell["id"], IMPORT.sub("", source), limit)
+        given = ANSWER not in cell["metadata"] and not cell["id"].startswith(COMPANION)
+        error = answers.run(cell["id"], IMPORT.sub("", source), limit, given)
     except HungError:
         return late(limit)
     except FloodError:

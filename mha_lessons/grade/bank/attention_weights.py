@@ -325,8 +325,8 @@ def squeezed(Q, K, mask=None):
 
 @wrong(
     BATCH,
-    "K.T reverses all axes, those of the batch too",
-    "Swap the last two axes only: K.swapaxes(-1, -2).",
+    "with batch axes, wrong axes meet in the product of queries and keys",
+    "K.T reverses all axes, those of the batch too; K.swapaxes(-1, -2) swaps the last two only.",
 )
 def all_axes_reversed(Q, K, mask=None):
     return weigh(Q @ K.T / sqrt(Q.shape[-1]), mask)
@@ -434,6 +434,19 @@ def inverted(Q, K, mask=None):
 
 @wrong(
     MASK,
+    "a hidden key with a large score leaves nothing to share: it is hidden too late",
+    "Hide the scores first, before their maximum and np.exp: what is lost cannot be divided again.",
+)
+def divided_again(Q, K, mask=None):
+    weights = right(Q, K)
+    if mask is None:
+        return weights
+    rest = (weights * mask).sum(axis=-1, keepdims=True)
+    return np.divide(weights * mask, rest, out=np.zeros_like(weights), where=rest > 0)
+
+
+@wrong(
+    MASK,
     "the mask comes after the softmax, so rows no longer sum to 1",
     "Hide the scores before the softmax: then the other keys share what is left.",
 )
@@ -454,7 +467,7 @@ def infinity_after(Q, K, mask=None):
 
 @wrong(
     MASK,
-    "hidden keys get the score -100, and a score that may be read can be lower",
+    "hidden keys get a fixed score, such as -100, and one that may be read can be lower",
     "Use -inf: no score is lower.",
 )
 def fill_of_minus_100(Q, K, mask=None):
@@ -497,7 +510,7 @@ def mask_added(Q, K, mask=None):
 
 @wrong(
     MASK,
-    "0 times infinity is nan: the mask is multiplied by -inf",
+    "nan comes from 0 times infinity, or from infinity minus infinity",
     "Multiply nothing by -inf: np.where(mask, scores, -np.inf) chooses.",
 )
 def zero_times_infinity(Q, K, mask=None):
@@ -630,6 +643,18 @@ def nan_for_nothing(Q, K, mask=None):
 def mask_dropped_for_nothing(Q, K, mask=None):
     scores = scores_of(Q, K)
     return softmax(scores if mask is None else scores + np.where(mask, 0, -1e9))
+
+
+@wrong(
+    BLANK,
+    "one query that may attend to nothing takes the zeros to all queries",
+    "Each query has a row of its own: ~mask.any(axis=-1, keepdims=True) finds the blank ones.",
+)
+def zeros_for_all(Q, K, mask=None):
+    if mask is None:
+        return right(Q, K)
+    blank = ~np.any(mask, axis=-1, keepdims=True)
+    return np.where(blank.any(), 0, right(Q, K, mask))
 
 
 @wrong(

@@ -225,7 +225,7 @@ def shift_not_below_zero(T, S=None):
 @wrong(
     SHORT,
     "with fewer keys than queries, the mask is shifted the wrong way",
-    "The shift is S - T, and here it is negative: no abs.",
+    "The shift is S - T, and here it is below zero: keep its sign.",
 )
 def shift_without_its_sign(T, S=None):
     S = T if S is None else S

@@ -112,7 +112,7 @@ def parameters(S, d, h, h_kv, size, layers):
 
 @wrong(
     SHARED,
-    "num_kv_heads is not used: every query head is given keys and values of its own",
+    "num_kv_heads makes no difference: every query head has keys and values of its own",
     "num_kv_heads heads of keys and values are kept, and groups of query heads share them.",
 )
 def all_heads(S, d, h, h_kv, size, layers):

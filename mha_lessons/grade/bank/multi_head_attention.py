@@ -654,14 +654,21 @@ add(
     NAME,
     "nan_cleared_at_the_end",
     f"{NAME}_blank_row",
-    "nan is replaced after W_O, where the nan of one head has reached the whole row",
+    "a query that is blank in one head gets zeros in all: what the other heads add is lost",
     "Set the weights of a blank row to 0 in each head: then the other heads keep what they add.",
     lambda *given, mask=None: np.nan_to_num(nan_for_nothing(*given, mask=mask)),
 )
 
 TAKEN_OVER = {
     "values": ("unscaled", "multiplied", "root_missing", "scaled_by_tokens", "columns"),
-    "mask": ("mask_ignored", "inverted", "masked_after", "score_of_zero", "fill_of_minus_100"),
+    "mask": (
+        "mask_ignored",
+        "inverted",
+        "masked_after",
+        "score_of_zero",
+        "fill_of_minus_100",
+        "divided_again",
+    ),
     "mask_by_head": ("full_shape_only", "padding_hides_queries"),
     "blank_row": ("average_for_nothing", "nan_for_nothing", "mask_dropped_for_nothing"),
     "large": ("overflow", "largest_of_all"),

@@ -46,7 +46,7 @@ def causal_mask_cache(answer):
 @check("causal_mask")
 def causal_mask_short(answer):
     """Fewer keys than queries: the first queries stand before every key."""
-    for T, S in [(7, 3), (5, 1)]:
+    for T, S in [(7, 5), (7, 3), (5, 1)]:
         hint = f"The same rule: s <= t + {S} - {T}. The first {T - S} queries may read nothing."
         answer.must_equal(masks.causal(T, S), T, S, hint=hint)
 
@@ -94,6 +94,9 @@ def causal_attention_no_leak(answer):
     V[4:] *= LOUD
     hint = "The weight of a later key is exactly 0. Use -inf: np.exp(-20) is small, and not zero."
     attending.must_attend(answer, Q, K, V, hint=hint)
+    past = np.arange(7) < 4
+    high = attending.lifted(*attending.heads(7, 7, 11), attending.HIGH, past, ~past)
+    attending.must_attend(answer, *high, hint=attending.HIGH_HINT)
 
 
 @check("causal_attention")

@@ -74,12 +74,12 @@ def must_count_bytes(answer, S, d_k, num_heads, num_kv_heads, bytes_per_element,
 @check("kv_cache_bytes")
 def kv_cache_bytes_own_heads(answer):
     """Every head has keys and values of its own, in several layers."""
-    for S, d_k, num_heads, size, layers in [(11, 7, 3, 4, 5), (13, 5, 2, 2, 7), (17, 3, 1, 1, 1)]:
+    for S, d_k, num_heads, size, layers in [(11, 7, 3, 14, 5), (13, 5, 2, 2, 7), (17, 3, 1, 1, 1)]:
         must_count_bytes(answer, S, d_k, num_heads, num_heads, size, layers)
 
 
 @check("kv_cache_bytes")
 def kv_cache_bytes_shared_heads(answer):
     """Groups of query heads share keys and values, in one layer."""
-    for S, d_k, num_heads, num_kv_heads in [(11, 7, 6, 2), (13, 5, 15, 3), (17, 3, 4, 1)]:
-        must_count_bytes(answer, S, d_k, num_heads, num_kv_heads, 2, 1)
+    for S, d_k, num_heads, num_kv_heads in [(11, 7, 15, 5), (13, 5, 6, 2), (17, 3, 4, 1)]:
+        must_count_bytes(answer, S, d_k, num_heads, num_kv_heads, 14, 1)

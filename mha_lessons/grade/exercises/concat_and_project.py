@@ -85,6 +85,10 @@ def multi_head_attention_mask(answer):
     far = attending.layer_moved(400, 5, 7)
     rounding = attending.ROUNDING_OF_LARGE
     attending.must_attend(answer, *far, hint=attending.MASK_HINT, at_least=rounding, mask=mask)
+    # Before the mask, hidden keys have all the weight there is, for half of the queries and heads.
+    keys = attending.some_keys(7)
+    high = attending.layer_moved(attending.HIGH, 5, 7, keys=~keys)
+    attending.must_attend(answer, *high, hint=attending.HIGH_HINT, mask=np.tile(keys, (5, 1)))
 
 
 @check("multi_head_attention")
@@ -161,7 +165,7 @@ def three_results(answer):
     """Return what the answer returns, three arrays by their names; fail if it is not three."""
     value = answer.must_return()
     if not isinstance(value, (list, tuple)):
-        value = answer.array(value).ravel()
+        value = answer.array(value, wanted="three numbers").ravel()
     if len(value) != 3:
         raise CheckFailed(
             f"return three results, (head_1, head_2, output): got {len(value)}",

@@ -5,7 +5,7 @@ import numpy as np
 from ..checks import check
 
 # (T, num_heads, d_k), all different: sizes that are equal hide swapped axes.
-SIZES = [(5, 3, 7), (2, 5, 11), (11, 1, 5)]
+SIZES = [(5, 3, 7), (2, 5, 11), (11, 1, 5), (3, 13, 1)]
 
 
 def numbers(*shape):
@@ -75,7 +75,7 @@ def split_heads_keeps_its_input(answer):
 @check("parameter_count")
 def parameter_count_projections(answer):
     """All four projections, all heads together: 4 d_model^2."""
-    for d_model, num_heads in [(35, 5), (21, 7), (13, 1)]:
+    for d_model, num_heads in [(35, 7), (21, 3), (13, 1), (11, 11)]:
         hint = "W_Q, W_K and W_V have num_heads * d_k columns each; W_O has as many rows."
         answer.must_equal(4 * d_model**2, d_model, num_heads, hint=hint)
 
@@ -83,7 +83,7 @@ def parameter_count_projections(answer):
 @check("parameter_count")
 def parameter_count_bias(answer):
     """A bias is one number per output feature; without it, none is counted."""
-    for d_model, num_heads in [(35, 5), (21, 7)]:
+    for d_model, num_heads in [(35, 7), (21, 3)]:
         hint = "Each of the four projections has a bias vector of d_model numbers."
         answer.must_equal(4 * d_model**2 + 4 * d_model, d_model, num_heads, bias=True, hint=hint)
 
