@@ -1,6 +1,7 @@
 """Right answers to exercise 03 in many styles: none of them may be rejected."""
 
 import functools
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -307,6 +308,13 @@ def one_array():
 def fractions():
     a = Fraction(4, 5) * 2 + Fraction(1, 5) * 6
     b = Fraction(1, 4) * 10 - Fraction(3, 4) * 2
+    return a, b, 2 * a - b
+
+
+@hand
+def decimals():
+    a = Decimal("0.8") * 2 + Decimal("0.2") * 6
+    b = Decimal("0.25") * 10 - Decimal("0.75") * 2
     return a, b, 2 * a - b
 
 

@@ -1,4 +1,4 @@
-"""In another process an answer can import what its exercise hands out, and no more of the library."""
+"""In another process an answer can import what its exercise hands out, and nothing else of ours."""
 
 import pytest
 

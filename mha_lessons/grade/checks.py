@@ -16,7 +16,7 @@ import numpy as np
 from .bank import BANK
 from .call import run
 from .compare import TOLERANCE, as_array, close, difference, kind, same, tolerance_of
-from .mistakes import recognise
+from .mistakes import changed, recognise
 
 NEARLY = 1e-9  # a known mistake may be right on some arguments, and this may be rounding
 SLIPS = (NameError, AttributeError, TypeError, ImportError)  # a typo, not a missing test
@@ -111,7 +111,7 @@ class Answer:
             within = min(at_least, TOLERANCE["float32"]) or None
             self.fail_if_known(outcome, *arguments, within=within, **named)
         self.fail_if_no_value(outcome)
-        if _changed(outcome, *arguments, *named.values()):
+        if changed(outcome, *arguments, *named.values()):
             hint = "Your code also changed the array that it was given: work on a copy."
         elif not same(self.called(*arguments, **named).value, outcome.value):
             hint = "Two calls with the same arguments gave different results: use nothing random."
@@ -135,7 +135,7 @@ class Answer:
     def must_keep_its_arguments(self, *arguments, hint="", **named):
         """Fail if the call changes an array that it was given."""
         outcome = self.called(*arguments, **named)
-        if _changed(outcome, *arguments, *named.values()):
+        if changed(outcome, *arguments, *named.values()):
             self.fail_if_known(outcome, *arguments, **named)
             raise CheckFailed("your code changed the array that it was given", hint)
         self.fail_if_no_value(outcome)
@@ -195,11 +195,6 @@ class Answer:
             raise CheckFailed(
                 "your function returned None", "Is there a `return` before the result?"
             )
-
-
-def _changed(outcome, *given):
-    # By the last bit: what is not to be touched has no rounding.
-    return not all(same(left, was, 0) for left, was in zip(outcome.arguments, given, strict=True))
 
 
 def _half(value):

@@ -66,8 +66,20 @@ def recognise(answer, check, outcome, arguments, within=None, **named):
     candidates = [row for row in known if row.check == check]
     if outcome.error is None and not _is_a_few_truth_values(outcome.value):
         candidates += [row for row in known if row.check != check]
+    given = (*arguments, *named.values())
+    changes = changed(outcome, *given)
     runs = ((row, run(row.wrong, arguments, **named)) for row in candidates)
-    return next((row for row, known in runs if _alike(known, outcome, within)), None)
+    alike = (
+        row
+        for row, known in runs
+        if changed(known, *given) is changes and _alike(known, outcome, within)
+    )
+    return next(alike, None)
+
+
+def changed(outcome, *given):
+    """Tell whether a call changed what it was given, be it by the last bit."""
+    return not all(same(left, was, 0) for left, was in zip(outcome.arguments, given, strict=True))
 
 
 def _is_a_few_truth_values(value):

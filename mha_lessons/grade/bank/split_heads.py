@@ -110,7 +110,7 @@ def always_three(x, num_heads):
 @wrong(
     VALUES,
     "sizes that fit are refused",
-    "3 heads can share 21 columns, and 21 % 3 is 0: refuse where d_model % num_heads is not 0.",
+    "Refuse where d_model % num_heads is not 0: 3 heads can share 21 columns, and also 3.",
 )
 def fitting_sizes_refused(x, num_heads):
     raise ValueError("num_heads must divide d_model")

@@ -5,7 +5,7 @@ import numpy as np
 from ..checks import check
 
 # (T, num_heads, d_k), all different: sizes that are equal hide swapped axes.
-SIZES = [(5, 3, 7), (2, 5, 11), (11, 1, 5), (3, 13, 1)]
+SIZES = [(5, 3, 7), (2, 5, 11), (11, 1, 5), (7, 3, 1)]
 
 
 def numbers(*shape):
