@@ -142,9 +142,12 @@ def test_no_cheat_passes_without_walls(tmp_path, name, without_walls):
     assert passed(tried(CHEATS[name], tmp_path)) <= FREE
 
 
-def test_the_library_can_be_imported_and_the_grader_cannot(tmp_path):
-    library = "from mha_lessons.vectorized import softmax\nassert softmax(np.zeros(2))[0] == 0.5\n"
-    assert {row.status for row in tried(library + RIGHT, tmp_path).values()} == {"pass"}
+def test_an_answer_imports_neither_the_library_s_own_nor_the_grader(tmp_path):
+    library = "from mha_lessons.projections import split_heads\n"
+    assert tried(library, tmp_path)["split_heads_values"].message == (
+        "its answer cell stopped: ImportError: an answer cannot import mha_lessons.projections: "
+        "of mha_lessons, only what the exercise itself imports is handed out"
+    )
     for line in ("import mha_lessons.grade", "from mha_lessons.grade.bank import BANK"):
         assert tried(f"{line}\n{WRONG}", tmp_path)["split_heads_values"].message == (
             "its answer cell stopped: ImportError: mha_lessons.grade cannot be imported by an "

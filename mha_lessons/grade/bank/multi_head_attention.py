@@ -156,6 +156,18 @@ def weights_of_the_first_head(x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads, mask=Non
 
 @wrong(
     VALUES,
+    "the softmax runs over the heads, and should run over the keys",
+    "In each head, the weights of a query sum to 1 over the keys: the last axis of the scores.",
+)
+def heads_compete(x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads, mask=None):
+    Q, K, V = project(x_q, x_kv, W_Q, W_K, W_V, num_heads)
+    scores = scores_of(Q, K)
+    weights = softmax(scores if mask is None else np.where(mask, scores, -np.inf), axis=-3)
+    return merge(weights @ V) @ W_O
+
+
+@wrong(
+    VALUES,
     "the weights are averaged over the heads, and each head should use its own",
     "Each head weighs its values with its own weights.",
 )
@@ -352,6 +364,13 @@ for name, check, made, says, hint in [
         instead(W_Q="W_K", W_K="W_Q"),
         "W_Q and W_K are swapped",
         "Q = x_q @ W_Q and K = x_kv @ W_K.",
+    ),
+    (
+        "keys_and_values_swapped",
+        VALUES,
+        instead(W_K="W_V", W_V="W_K"),
+        "W_K and W_V are swapped",
+        "K = x_kv @ W_K is compared with the queries, and V = x_kv @ W_V is averaged.",
     ),
     (
         "memory_not_read",
