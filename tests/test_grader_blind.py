@@ -24,6 +24,8 @@ def halved(Q, K, mask=None):
     ("check", "answer", "several", "asked"),
     [
         ("attention_weights_values", weights_and_scores, 2, "array"),
+        ("attention_weights_batch", weights_and_scores, 2, "array"),
+        ("attention_weights_blank_row", weights_and_scores, 2, "array"),
         ("parameter_count_projections", lambda d, h, bias=False: (4 * d * d, 0), 2, "number"),
         ("score_elements_self", lambda B, T, S, h: (B, h, T, S), 4, "number"),
     ],

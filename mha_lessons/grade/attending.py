@@ -151,7 +151,9 @@ def must_blank(answer, *given, mask):
     given = arguments(answer, *given)
     expected = right(*given, mask=mask)
     blank = np.all(expected == 0, axis=-1)
-    got = answer.array(answer.must_return(*given, **named))
+    value = answer.must_return(*given, **named)
+    answer.fail_if_several(value, expected.shape)
+    got = answer.array(value)
     if got.shape == expected.shape and close(got[~blank], expected[~blank], ROUNDING):
         for mistake, looks in [
             ("nan_for_nothing", np.full_like(expected, np.nan)),

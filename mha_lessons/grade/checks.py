@@ -162,7 +162,7 @@ class Answer:
 
     def fail_if_several(self, value, shape):
         """Fail if `value` is a tuple of results, and not one result of this `shape`."""
-        if isinstance(value, tuple) and (len(value),) != shape[:1]:
+        if isinstance(value, tuple) and _shape(value) != shape:
             asked = "array" if shape else "number"
             raise CheckFailed(
                 f"your function returned {len(value)} results, and one is asked for",
@@ -195,6 +195,13 @@ class Answer:
             raise CheckFailed(
                 "your function returned None", "Is there a `return` before the result?"
             )
+
+
+def _shape(value):
+    try:
+        return as_array(value).shape
+    except TypeError:
+        return None
 
 
 def _half(value):
