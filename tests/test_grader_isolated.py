@@ -478,7 +478,7 @@ def test_where_the_package_is_installed_only_its_grader_is_hidden(tmp_path):
     (site / "other.py").write_text("found = 42", encoding="utf-8")
     hidden = str(site / "mha_lessons" / "grade" / "checks.py")
     source = (
-        "import other, mha_lessons.masks\nassert other.found == 42\n"
+        "import other, mha_lessons\nassert other.found == 42\n"
         f"try:\n    open({hidden!r})\nexcept PermissionError:\n    pass\n"
         "else:\n    raise RuntimeError('read')\n"
     )
