@@ -130,8 +130,7 @@ check.softmax_keeps_its_input(softmax)
 # - The result has the shape `(..., T, S)`. Row $t$ holds the weights of query $t$.
 # - `mask` is `None` (every query reads every key) or boolean, with `True` = may attend.
 #   It may lack leading axes of `(..., T, S)`, or have them with length 1.
-# - A hidden key gets the weight 0, however large its score, and the other keys of the row share
-#   everything.
+# - A hidden key gets the weight 0, and the other keys of the row share everything.
 # - **The blank-row rule:** a query that may attend to nothing gets zeros.
 #   Not `nan`, and not a plain average.
 # - The inputs may be float64, float32 or float16. Leave them as they are.

@@ -197,7 +197,7 @@ check.padding_mask_boolean(padding_mask)
 # - With `S > T` the last query stands at the last key, as in task 1.
 # - With `S < T` the first `T - S` queries may attend to nothing, and get zeros.
 #   Not `nan`, and not a plain average.
-# - What stands at a later key reaches no output, however large its score: its weight is exactly 0.
+# - What stands at a later key reaches no output: its weight is exactly 0.
 # - Leave the inputs as they are.
 #
 # `attention(Q, K, V, mask)` of the library is imported above.

@@ -145,8 +145,7 @@ def minus_infinity_and_nan_to_num(Q, K, mask=None):
 @weigh
 def where_after_the_exponential(Q, K, mask=None):
     scores = Q @ np.moveaxis(K, -1, -2) * Q.shape[-1] ** -0.5
-    seen = scores if mask is None else np.where(mask, scores, -1e300)
-    exps = np.exp(np.minimum(scores - seen.max(axis=-1, keepdims=True), 0))
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
     if mask is not None:
         exps = np.where(mask, exps, 0)
     sums = exps.sum(axis=-1, keepdims=True)
@@ -156,10 +155,16 @@ def where_after_the_exponential(Q, K, mask=None):
 @weigh
 def times_the_mask(Q, K, mask=None):
     scores = (Q / math.sqrt(Q.shape[-1])) @ K.swapaxes(-2, -1)
-    mask = 1 if mask is None else mask
-    largest = (scores - 1e9 * (1 - mask)).max(axis=-1, keepdims=True)
-    exps = np.exp(np.minimum(scores - largest, 0)) * mask
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True)) * (1 if mask is None else mask)
     return exps / np.maximum(exps.sum(axis=-1, keepdims=True), 1e-300)
+
+
+@weigh
+def masked_after_the_softmax_and_divided_again(Q, K, mask=None):
+    weights = library_style(Q @ K.swapaxes(-1, -2) / np.sqrt(Q.shape[-1]))
+    weights = weights if mask is None else weights * mask
+    sums = weights.sum(axis=-1, keepdims=True)
+    return np.divide(weights, sums, out=np.zeros(weights.shape), where=sums > 0)
 
 
 @weigh
@@ -227,8 +232,7 @@ def picked_by_a_full_mask(Q, K, mask=None):
 def masked_array(Q, K, mask=None):
     scores = Q @ K.swapaxes(-1, -2) / np.sqrt(Q.shape[-1])
     hidden = False if mask is None else ~np.broadcast_to(mask, scores.shape)
-    scores = np.ma.array(scores, mask=hidden)
-    exps = np.ma.exp(scores - scores.max(-1, keepdims=True))
+    exps = np.ma.exp(np.ma.array(scores - scores.max(-1, keepdims=True), mask=hidden))
     return (exps / exps.sum(axis=-1, keepdims=True)).filled(0)
 
 

@@ -12,14 +12,10 @@ from .compare import TOLERANCE, close
 
 # An answer may compute in float32, and far from zero float32 keeps fewer digits.
 ROUNDING, ROUNDING_OF_LARGE = 1e-5, 1e-3
-HIGH = 2000  # a score next to which no other gets a weight
 
 BATCH_HINT = "Count axes from the end: K.swapaxes(-1, -2), axis=-1. All leading axes stay."
 LARGE_HINT = "Subtract from each row its largest score before np.exp."
 MASK_HINT = "True = may attend: set the scores to -inf where the mask is False, before the softmax."
-HIGH_HINT = (
-    "A hidden score may be the largest of all: hide it before np.exp, and before the maximum."
-)
 BROADCAST_HINT = "Let NumPy stretch the mask to the scores, as np.where(mask, scores, ...) does."
 BLANK_HINT = "Where mask.any(axis=-1) is False there is nothing to average: that row is zeros."
 TYPES_HINT = "Do not ask for one type: float16, float32 and float64 all come."
@@ -45,15 +41,15 @@ def layer(T, S=None, num_heads=3, d_k=7, batch=()):
     return x_q, x_kv, *rng.standard_normal((4, d_model, d_model)) / np.sqrt(d_model), num_heads
 
 
-def layer_moved(by, *sizes, keys=1):
+def layer_moved(by, *sizes):
     """Make a layer as `layer` does, in which all scores of a query are far from zero.
 
     They are moved together, for each query and head by another multiple of `by`, and no weight
-    changes; or those of some `keys` are, truth values.
+    changes.
     """
     x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads = layer(*sizes)
     d_k = len(W_Q) // num_heads
-    x_kv[..., -1] = keys
+    x_kv[..., -1] = 1
     W_K[-1, ::d_k] += by  # every key of a head begins with `by`, and queries begin as they like
     return x_q, x_kv, W_Q, W_K, W_V, W_O, num_heads
 
@@ -62,12 +58,6 @@ def moved(Q, K, V, *by):
     """Add to the scores of each query as much as `by` says, in turn, and change no weight."""
     shift = np.resize(by, len(Q)) * np.sqrt(Q.shape[-1] + 1)
     return np.column_stack([Q, shift]), np.column_stack([K, np.ones(len(K))]), V
-
-
-def lifted(Q, K, V, by, queries, keys):
-    """Add `by` to the scores of some `queries` with some `keys`, and to no others."""
-    shift = by * np.sqrt(Q.shape[-1] + 1)
-    return np.column_stack([Q, shift * queries]), np.column_stack([K, keys]), V
 
 
 def some_keys(*shape):
@@ -199,10 +189,6 @@ def keys_hidden(answer):
     low = moved(*heads(5, 7, 11), -150)
     rounding, mask = ROUNDING_OF_LARGE, some_keys(5, 7)
     must_attend(answer, *low, hint=MASK_HINT, at_least=rounding, mask=mask)
-    # Before the mask, the hidden keys have all the weight there is; query 0 reads every key.
-    others, keys = np.arange(5) > 0, some_keys(7)
-    high = lifted(*heads(5, 7, 11), HIGH, others, ~keys)
-    must_attend(answer, *high, hint=HIGH_HINT, mask=keys | ~others[:, None])
 
 
 def stretched_masks(answer):

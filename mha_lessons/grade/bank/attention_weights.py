@@ -434,19 +434,6 @@ def inverted(Q, K, mask=None):
 
 @wrong(
     MASK,
-    "a hidden key with a large score leaves nothing to share: it is hidden too late",
-    "Hide the scores first, before their maximum and np.exp: what is lost cannot be divided again.",
-)
-def divided_again(Q, K, mask=None):
-    weights = right(Q, K)
-    if mask is None:
-        return weights
-    rest = (weights * mask).sum(axis=-1, keepdims=True)
-    return np.divide(weights * mask, rest, out=np.zeros_like(weights), where=rest > 0)
-
-
-@wrong(
-    MASK,
     "the mask comes after the softmax, so rows no longer sum to 1",
     "Hide the scores before the softmax: then the other keys share what is left.",
 )

@@ -157,7 +157,6 @@ TAKEN_OVER = {
         *("score_of_zero", "fill_of_minus_10", "zero_times_infinity"),
         *("scaled_by_width_of_values", "shape_of_queries", "squeezed", "dropped_out", "rounded"),
     ),
-    "no_leak": ("divided_again",),
     "large": ("overflow", "largest_of_all", "fill_of_minus_100"),
     "batch": (
         *("all_axes_reversed", "two_axes_only", "one_batch_axis_at_most", "np_dot"),

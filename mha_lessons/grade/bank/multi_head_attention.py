@@ -686,7 +686,6 @@ TAKEN_OVER = {
         "masked_after",
         "score_of_zero",
         "fill_of_minus_100",
-        "divided_again",
     ),
     "mask_by_head": ("full_shape_only", "padding_hides_queries"),
     "blank_row": ("average_for_nothing", "nan_for_nothing", "mask_dropped_for_nothing"),

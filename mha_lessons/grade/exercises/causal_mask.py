@@ -94,9 +94,6 @@ def causal_attention_no_leak(answer):
     V[4:] *= LOUD
     hint = "The weight of a later key is exactly 0. Use -inf: np.exp(-20) is small, and not zero."
     attending.must_attend(answer, Q, K, V, hint=hint)
-    past = np.arange(7) < 4
-    high = attending.lifted(*attending.heads(7, 7, 11), attending.HIGH, past, ~past)
-    attending.must_attend(answer, *high, hint=attending.HIGH_HINT)
 
 
 @check("causal_attention")

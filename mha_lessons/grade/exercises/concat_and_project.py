@@ -85,10 +85,6 @@ def multi_head_attention_mask(answer):
     far = attending.layer_moved(400, 5, 7)
     rounding = attending.ROUNDING_OF_LARGE
     attending.must_attend(answer, *far, hint=attending.MASK_HINT, at_least=rounding, mask=mask)
-    # Before the mask, hidden keys have all the weight there is, for half of the queries and heads.
-    keys = attending.some_keys(7)
-    high = attending.layer_moved(attending.HIGH, 5, 7, keys=~keys)
-    attending.must_attend(answer, *high, hint=attending.HIGH_HINT, mask=np.tile(keys, (5, 1)))
 
 
 @check("multi_head_attention")
