@@ -82,7 +82,7 @@ def source_of(function):
             raise NotAlone
         open_names += [n.id for n in ast.walk(node) if getattr(n, "id", None) in defined]
     source = "\n".join(map(ast.unparse, sorted(needed.values(), key=lambda node: node.lineno)))
-    if any(f"import {name}" in source for name in FORBIDDEN):
+    if "mha_lessons" in source or any(f"import {name}" in source for name in FORBIDDEN):
         raise NotAlone
     return source
 
