@@ -202,3 +202,14 @@ for row in [row for row in BANK.values() if row.answer == "attention_weights"]:
     name = row.id.removeprefix("attention_weights.")
     check = row.check.replace("attention_weights", "attention")
     add("attention", name, check, row.says, row.hint, then_average(row.wrong))
+
+
+def take_over(answer, names, turn):
+    """Know mistakes of `attention` as mistakes of `answer`, too.
+
+    `names` lists them by the check that rejects them; `turn` makes an answer of a way to attend.
+    """
+    for check, some in names.items():
+        for name in some:
+            row = BANK[f"attention.{name}"]
+            add(answer, name, f"{answer}_{check}", row.says, row.hint, turn(row.wrong))

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ..mistakes import BANK, add, mistake
+from ..mistakes import mistake
 from . import attention
 from .attention_weights import scores_of, softmax, weigh
 from .causal_mask import right as causal
@@ -169,10 +169,4 @@ TAKEN_OVER = {
     "keeps_its_input": ("divided_in_place", "values_overwritten"),
 }
 
-for check, names in TAKEN_OVER.items():
-    for name in names:
-        row = BANK[f"attention.{name}"]
-        add(
-            *("causal_attention", name, f"causal_attention_{check}", row.says, row.hint),
-            made_causal(row.wrong),
-        )
+attention.take_over("causal_attention", TAKEN_OVER, made_causal)

@@ -693,7 +693,4 @@ TAKEN_OVER = {
     "keeps_its_input": ("mask_inverted_in_place",),
 }
 
-for check, names in TAKEN_OVER.items():
-    for name in names:
-        row = BANK[f"attention.{name}"]
-        add(NAME, name, f"{NAME}_{check}", row.says, row.hint, in_the_layer(row.wrong))
+attention.take_over(NAME, TAKEN_OVER, in_the_layer)
