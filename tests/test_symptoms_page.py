@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import myst_pages
-import nbformat
 import pytest
+from executed import outputs_below
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "book" / "symptoms.md"
@@ -39,15 +39,7 @@ def test_a_symptom_is_listed_at_the_top(label):
 
 @every_symptom
 def test_the_notebook_reproduces_the_symptom(label):
-    cells = nbformat.read(PAGE.with_suffix(".ipynb"), 4).cells
-    heading = SECTIONS[label].split("\n")[0]
-    first = next(i for i, c in enumerate(cells) if heading in c.source)
-    results = []
-    for cell in cells[first + 1 :]:
-        if cell.cell_type == "markdown" and "###" in cell.source:
-            break
-        results += cell.get("outputs", [])
-    assert results
+    assert outputs_below(PAGE, SECTIONS[label].split("\n")[0])
 
 
 def test_every_label_that_the_page_names_is_defined():

@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 import myst_pages
-import nbformat
 import plain_markdown
 import pytest
 import quiz_items
+from executed import outputs_below
 from markdown_it import MarkdownIt
 
 from mha_lessons.grade.quiz import TRAPS
@@ -64,14 +64,7 @@ def test_a_trap_is_listed_at_the_top(name):
 
 @every_trap
 def test_the_notebook_shows_a_result_for_each_trap(name):
-    cells = nbformat.read(PAGE.with_suffix(".ipynb"), 4).cells
-    first = next(i for i, c in enumerate(cells) if f"### {name}: " in c.source)
-    results = []
-    for cell in cells[first + 1 :]:
-        if cell.cell_type == "markdown" and "###" in cell.source:
-            break
-        results += cell.get("outputs", [])
-    assert results
+    assert outputs_below(PAGE, f"### {name}: ")
 
 
 @every_trap
