@@ -1,5 +1,7 @@
 """Live figures on a page of their own, and what a test asks of each of them."""
 
+from built_book import site
+
 from mha_lessons.widgets import STATIC
 
 # A page as the book makes it, without the book.
@@ -38,6 +40,11 @@ def lay(path, names, body, script=True):
         encoding="utf-8",
     )
     return path.as_uri()
+
+
+def chapter(name):
+    """Return the address of a chapter of the built book."""
+    return (site() / "book" / f"{name}.html").as_uri()
 
 
 # figure.evaluate(CONTRASTS): the contrast of each text of the figure with its ground, lowest first.
@@ -134,3 +141,7 @@ MODEL = """([esm, state]) => {
     document.querySelector("main").replaceChildren(el); // a notebook may draw before it shows
   });
 }"""
+
+
+# page.evaluate(CHANGE, state): what the kernel sends to the model of MODEL.
+CHANGE = "state => Object.entries(state).forEach(([name, value]) => model.set(name, value))"

@@ -1,11 +1,10 @@
 """The live figure in Chromium: NumPy's numbers, under any hand, on any screen."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from live_page import CONTRASTS, HEARD, MODEL, SHIFTS, start_figure
+from live_page import CHANGE, CONTRASTS, HEARD, MODEL, SHIFTS, chapter, start_figure
 
 from mha_lessons import toy
 from mha_lessons.widgets import AttentionLab, CostLedger, MaskPainter, SameWeights, SplitMerge
@@ -14,7 +13,7 @@ from mha_lessons.widgets.live_figure import fixed
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api").expect
 
-CHAPTER = Path(__file__).parents[2] / "_build/html/book/01_single_head.html"
+CHAPTER = "01_single_head"
 EIGHT = "the old man sees a small bird sing"
 ALL = ("Q", "K", "V", "scores", "weights", "output")
 
@@ -24,9 +23,7 @@ def address(request, write_page):
     """A page with one lab in its first state: alone, and in the built book."""
     if request.param == "standalone":
         return write_page(AttentionLab())
-    if not CHAPTER.exists():
-        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
-    return CHAPTER.as_uri()
+    return chapter(CHAPTER)
 
 
 class Lab:
@@ -344,9 +341,7 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width,
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_does_not_jump_when_its_figure_starts(open_page, width):
-    if not CHAPTER.exists():
-        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
-    assert start_figure(open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)) < 0.02
+    assert start_figure(open_page(chapter(CHAPTER), width=width, before=SHIFTS)) < 0.02
 
 
 def test_without_scripts_the_tables_remain(open_page, write_page):
@@ -378,10 +373,7 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
     assert cells.all_inner_texts() == [fixed(x) for x in widget.weights.ravel()]
 
     widget.tokens, widget.temperature = "a dog barked", 2  # kernel -> figure
-    page.evaluate(
-        "state => Object.entries(state).forEach(([k, v]) => model.set(k, v))",
-        widget.get_state(["tokens", "temperature", "edits", "query", "key"]),
-    )
+    page.evaluate(CHANGE, widget.get_state(["tokens", "temperature", "edits", "query", "key"]))
     assert cells.all_inner_texts() == [fixed(x) for x in widget.weights.ravel()]
     page.evaluate("leave()")
     assert page.evaluate("model.heard()") == 0

@@ -1,13 +1,12 @@
 """The cost ledger in Chromium: the counts of mha_lessons.cost, under any hand."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_page import CONTRASTS, MODEL, NAMES, SHIFTS, start_figure
+from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, chapter, start_figure
 
 from mha_lessons import cost
 from mha_lessons.widgets import CostLedger
@@ -16,7 +15,7 @@ from mha_lessons.widgets.cost_ledger import BYTES, DEEPEST, LONGEST, WIDEST
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api").expect
 
-CHAPTER = Path(__file__).parents[2] / "_build/html/book/05_compute_cost.html"
+CHAPTER = "05_compute_cost"
 COMPUTE = "state => mhaCostLedger.compute(state)"
 LARGEST = {"T": LONGEST, "d_model": WIDEST, "num_heads": WIDEST, "layers": DEEPEST}
 
@@ -346,9 +345,7 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width)
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_holds_the_figure_without_jump_or_sideways_scroll(open_page, width):
-    if not CHAPTER.exists():
-        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
-    page = open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)
+    page = open_page(chapter(CHAPTER), width=width, before=SHIFTS)
     assert start_figure(page) < 0.02
     Ledger(page).assert_the_librarys_counts()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -373,10 +370,7 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
     assert (widget.d_model, widget.num_heads) == (500, 5)
 
     widget.num_kv_heads = 1  # kernel -> figure
-    page.evaluate(
-        "state => Object.entries(state).forEach(([k, v]) => model.set(k, v))",
-        widget.get_state(["num_kv_heads"]),
-    )
+    page.evaluate(CHANGE, widget.get_state(["num_kv_heads"]))
     numbers = page.locator(".mha-ledger tbody[data-verdict] .mha-count").all_inner_texts()
     assert [int(re.sub(r"\s", "", n)) for n in numbers[::2]] == [e.here for e in widget.entries()]
     page.evaluate("leave()")

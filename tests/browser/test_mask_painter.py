@@ -1,11 +1,10 @@
 """The mask painter in Chromium: NumPy's numbers for every mask, under any hand."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from live_page import CONTRASTS, MODEL, NAMES, SHIFTS, start_figure
+from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, chapter, start_figure
 
 from mha_lessons import masks, vectorized
 from mha_lessons.widgets import MaskPainter
@@ -15,7 +14,7 @@ from mha_lessons.widgets.mask_painter import PRESETS, preset
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api").expect
 
-CHAPTER = Path(__file__).parents[2] / "_build/html/book/04_causal_mask.html"
+CHAPTER = "04_causal_mask"
 EIGHT = "the old man sees a small bird sing"
 
 
@@ -268,9 +267,7 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width,
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_holds_the_figure_without_jump_or_sideways_scroll(open_page, width):
-    if not CHAPTER.exists():
-        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
-    page = open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)
+    page = open_page(chapter(CHAPTER), width=width, before=SHIFTS)
     assert start_figure(page) < 0.02
     Painter(page).assert_numpys_numbers()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -295,16 +292,12 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
     np.testing.assert_array_equal(widget.mask, expected)
 
     widget.mask = masks.combine(masks.causal(5), masks.padding([4], 5))  # kernel -> figure
-    page.evaluate(
-        "state => Object.entries(state).forEach(([k, v]) => model.set(k, v))",
-        widget.get_state(["mask"]),
-    )
+    page.evaluate(CHANGE, widget.get_state(["mask"]))
     sums = page.locator(".mha-ways td.mha-sum").all_inner_texts()
     assert sums == [fixed(rows[1].sum()) for rows in widget.ways()]
     # New words come alone first: the mask that the kernel has by then is shown at once.
     widget.tokens, widget.query = "the old man sees a small bird", 6
-    page.evaluate("state => Object.entries(state).forEach(([k, v]) => model.set(k, v))",
-                  widget.get_state(["tokens", "mask", "query"]))  # fmt: skip
+    page.evaluate(CHANGE, widget.get_state(["tokens", "mask", "query"]))
     widget.tokens = "a b c"
     page.evaluate("model.set('tokens', ['a', 'b', 'c'])")
     cells = page.locator(".mha-weights td.mha-cell.mha-hidden")

@@ -1,10 +1,8 @@
 """The figure of equal weights in Chromium: values move outputs, and never weights."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from live_page import CONTRASTS, MODEL, NAMES, SHIFTS, start_figure
+from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, chapter, start_figure
 
 from mha_lessons import same_weights
 from mha_lessons.widgets import SameWeights
@@ -13,7 +11,7 @@ from mha_lessons.widgets.live_figure import fixed
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api").expect
 
-CHAPTER = Path(__file__).parents[2] / "_build/html/book/03_concat_and_project.html"
+CHAPTER = "03_concat_and_project"
 
 
 @pytest.fixture(params=["standalone", "chapter"])
@@ -21,9 +19,7 @@ def address(request, write_page):
     """A page with one figure in its first state: alone, and in the built book."""
     if request.param == "standalone":
         return write_page(SameWeights())
-    if not CHAPTER.exists():
-        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
-    return CHAPTER.as_uri()
+    return chapter(CHAPTER)
 
 
 class Figure:
@@ -284,9 +280,7 @@ def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width,
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_does_not_jump_when_its_figure_starts(open_page, width):
-    if not CHAPTER.exists():
-        pytest.skip(f"{CHAPTER.name} is not built: run `make book`")
-    assert start_figure(open_page(CHAPTER.as_uri(), width=width, before=SHIFTS)) < 0.02
+    assert start_figure(open_page(chapter(CHAPTER), width=width, before=SHIFTS)) < 0.02
 
 
 def test_without_scripts_the_tables_remain(open_page, write_page):
@@ -322,7 +316,7 @@ def test_notebook_and_figure_share_one_state(open_page, write_page):
 
     widget.example = "uniform"  # kernel -> figure
     page.evaluate(
-        "state => Object.entries(state).forEach(([k, v]) => model.set(k, v))",
+        CHANGE,
         widget.get_state(list(widget.STATE)),
     )
     assert page.locator(".mha-weights td.mha-sum").all_inner_texts() == [
