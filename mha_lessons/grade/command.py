@@ -172,10 +172,8 @@ def _grade(options):
     files = _files(options.paths)
     brief = len(files) > 1
     silent = reports.get("json") == "-"
-    if (
-        len(options.paths) == 1 and not options.paths[0].is_dir() and not brief
-    ):  # one that is no exercise makes this call wrong
-        load(*files)
+    if not brief and len(options.paths) == 1 and not options.paths[0].is_dir():
+        load(*files)  # one that is no exercise makes this call wrong
     if options.isolate:
         close_to_others()  # the reports are made here
         for words in missing_walls():
