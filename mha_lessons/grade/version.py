@@ -3,7 +3,6 @@
 import hashlib
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -28,6 +27,8 @@ def everything():
 
 
 def _version(name):
+    from importlib.metadata import PackageNotFoundError, version  # slow, and few runs need it
+
     try:
         return version(name)
     except PackageNotFoundError:
