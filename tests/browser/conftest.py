@@ -13,52 +13,30 @@ end when a page asked for anything else, or said anything on the console.
 import functools
 import http.server
 import os
-import shutil
 import threading
 import zipfile
 
+import chromium
 import live_page
 import offline
 import pytest
 from built_book import site
 from watched import watched
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--no-first-run",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-]
-
 
 @pytest.fixture(scope="module")
 def browser():
     """Chromium. Per module: while it runs, no other test may start an asyncio loop."""
-    named = os.environ.get("CHROMIUM")
-    names = [named] if named else ["chromium", "chromium-browser", "google-chrome"]
-    executable = next(filter(None, map(shutil.which, names)), None)
     try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _cannot_run('playwright is not installed: pip install "playwright>=1.49"')
-    if not executable:
-        _cannot_run(
-            f"no Chromium found as {' or '.join(names)}: install one (apt-get install chromium) "
-            "or name it, CHROMIUM=/path/to/chromium"
-        )
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
-        yield chromium
-        chromium.close()
+        with chromium.start() as started:
+            yield started
+    except chromium.MissingError as error:
+        _cannot_run(str(error))
 
 
 def _cannot_run(reason):
     if os.environ.get("MHA_REQUIRE_BROWSER") == "1":
-        pytest.fail(f"MHA_REQUIRE_BROWSER=1, but {reason}", pytrace=False)
+        pytest.fail(f"MHA_REQUIRE_BROWSER=1. {reason}", pytrace=False)
     pytest.skip(reason)
 
 
