@@ -55,6 +55,24 @@ def endless_loop():
 
 
 @case
+def endless_loop_that_misses_an_interrupt():
+    return solved(
+        "try:\n    while True:\n        pass\nexcept KeyboardInterrupt:\n"
+        "    if not hasattr(split_heads, 'missed'):\n        split_heads.missed = True\n"
+        "        while True:\n            pass\n    raise"
+    )
+
+
+@case
+def next_cell_begins_late():
+    return content(
+        split_heads=RIGHT + "\nimport asyncio, contextlib, time\n"
+        "with contextlib.suppress(RuntimeError):  # there is no loop\n"
+        "    asyncio.get_running_loop().call_soon(time.sleep, 4)"
+    )
+
+
+@case
 def endless_loop_that_cannot_be_interrupted():
     return solved(
         "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass"

@@ -68,6 +68,16 @@ def test_an_endless_loop_is_stopped_and_the_next_answer_is_still_graded(rows):
     assert statuses(found, "parameter_count") == {"pass": 3}
 
 
+def test_a_loop_that_misses_an_interrupt_gets_another(rows):
+    found = rows("endless_loop_that_misses_an_interrupt")
+    assert statuses(found, "split_heads") == {"timeout": 5}
+    assert statuses(found, "parameter_count") == {"pass": 3}
+
+
+def test_the_time_of_a_cell_counts_from_when_it_begins(rows):
+    assert statuses(rows("next_cell_begins_late")) == {"pass": 8}
+
+
 def test_a_loop_that_cannot_be_interrupted_is_ended(rows):
     found = rows("endless_loop_that_cannot_be_interrupted")
     assert found["split_heads_values"].status == "timeout"

@@ -18,6 +18,9 @@ from .confine import limit_resources
 from .splice import ANSWER
 from .verdicts import AFTER_A_TIMEOUT, DIED, FLOOD, PRINTED_AT_MOST, late, raised, said
 
+BEGINS = 10.0  # seconds in which a cell begins, on a machine however busy
+AGAIN = 2.0  # seconds from one interrupt to the next
+
 verdicts = None  # where to write, from the worker
 
 
@@ -33,23 +36,30 @@ class Kernel(RunningKernel):
     """nbval's kernel, watched while a cell runs."""
 
     def __init__(self, *arguments, **options):
-        self.received, self.printed = deque(), 0
+        self.received, self.printed, self.interrupted = deque(), 0, False
         super().__init__(*arguments, **options)
 
     def execute_cell_input(self, *arguments, **options):
         """Send a cell to the kernel, and count its prints from zero."""
         self.received.clear()
-        self.printed = 0
+        self.printed, self.interrupted = 0, False
         return super().execute_cell_input(*arguments, **options)
 
     def await_reply(self, msg_id, timeout=None):
-        """Wait for the reply to a message; notice a dead kernel and a flood of prints."""
-        end = time.monotonic() + (timeout or 60)
+        """Wait for the reply to a message; notice a dead kernel and a flood of prints.
+
+        The time of a cell counts from when the kernel says that it begins. An interrupt before
+        that would be lost, and the cell would run on.
+        """
+        timeout = timeout or 60
+        end = time.monotonic() + max(timeout, BEGINS)
         while True:
             message = None
             with contextlib.suppress(Empty):
                 message = self._from_kernel(timeout=0.02)
                 self.received.append(message)
+                if _begins(message, msg_id):
+                    end = time.monotonic() + timeout
             if self.printed > PRINTED_AT_MOST:
                 self.stop()
                 raise TooMuchPrintedError
@@ -72,12 +82,27 @@ class Kernel(RunningKernel):
             return self.received.popleft()
         if self.printed > PRINTED_AT_MOST:  # it prints on after the interrupt
             raise Empty
+        while self.interrupted and timeout > AGAIN:
+            with contextlib.suppress(Empty):
+                return self._from_kernel(AGAIN)
+            self.interrupt()
+            timeout -= AGAIN
         return self._from_kernel(timeout)
+
+    def interrupt(self):
+        """Interrupt the cell. It may miss one, so `get_message` does it again."""
+        self.interrupted = True
+        super().interrupt()
 
     def _from_kernel(self, timeout):
         message = super().get_message("iopub", timeout)
         self.printed += len(message["content"].get("text", ""))
         return message
+
+
+def _begins(message, msg_id):
+    parent = message["parent_header"].get("msg_id")
+    return message["msg_type"] == "execute_input" and parent == msg_id
 
 
 def pytest_configure():
