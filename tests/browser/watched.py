@@ -29,6 +29,8 @@ def watched(browser):
         phone = width < 500
         context = browser.new_context(
             viewport={"width": width, "height": 900},
+            # The theme follows it. An init script that stores the theme would now and then make
+            # Chromium forget at a reload what the page has stored.
             color_scheme="dark" if dark else "light",
             has_touch=phone,
             is_mobile=phone,
@@ -36,10 +38,6 @@ def watched(browser):
         )
         contexts.append(context)
         context.route("**/*", route)
-        mode = "dark" if dark else "light"
-        context.add_init_script(
-            f"localStorage.setItem('mode', '{mode}'); localStorage.setItem('theme', '{mode}')"
-        )
         if before:
             context.add_init_script(before)
         page = context.new_page()
