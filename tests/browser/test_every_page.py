@@ -33,7 +33,7 @@ LOADED = """
 """
 # The second is for pages with equations: MathJax alone is 2.2 MB.
 MOST = 1_000_000, 3_500_000
-SHIFT_AT_MOST = 0.005  # a page is called stable below 0.1; a logo may come a frame late
+SHIFT_AT_MOST = 0.01  # a page is called stable below 0.1; buttons of the header may come in turn
 SHAPES = """
     [...document.querySelectorAll(".bd-article img")].map(
         img => (img.clientWidth / img.clientHeight) / (img.naturalWidth / img.naturalHeight))

@@ -78,6 +78,7 @@ def test_reading_and_passing_shows_on_the_first_page(open_page):
     page.wait_for_function("document.querySelector('mha-progress input').checked")
     page.get_by_role("link", name="Your progress").click()
     assert page.url.endswith("#your-progress")
+    page.wait_for_load_state()
     assert table(page) == {**untouched, "1.": [READ, "3 of 3"]}
     forget_chatter(page)
 

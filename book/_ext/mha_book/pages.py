@@ -64,6 +64,8 @@ GAPS = [
         r'<img ([^>]*)class="logo__image only-light"([^>]*)>\s*<img [^>]*only-dark[^>]*>',
         r'<img \1class="logo__image"\2>',
     ),
+    # Where no script runs, no colours would be known.
+    (r'(<html\b[^>]*) data-theme="auto"', r'\1 data-theme="light"'),
     # Not an attribute of HTML.
     (r' autocorrect="off"', ""),
 ]
@@ -197,6 +199,7 @@ def stay_honest(app, exception):
 
 def setup(app):
     """Connect early for assets, late for what others must have added."""
+    app.add_js_file("theme.js", priority=100)
     app.connect("builder-inited", close_gaps)
     app.connect("source-read", leave_out_setup)
     app.connect("doctree-read", require_alternative_texts)
