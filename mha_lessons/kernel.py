@@ -22,7 +22,7 @@ tile, instead of having stored them:
 References
 ----------
 Milakov and Gimelshein 2018, algorithm 3 (one pass over the row); Dao et al. 2022, algorithm 1 (in
-tiles, with the values); Dao 2023, section 3 (one division at the end; lse alone for backward).
+tiles, with the values); Dao 2024, section 3.1 (one division at the end; lse alone for backward).
 """
 
 from math import inf, sqrt
@@ -118,7 +118,7 @@ def attention(
 
     References
     ----------
-    Vaswani et al. 2017, section 3.2.1, equation 1; Dao 2023, algorithms 1 and 2.
+    Vaswani et al. 2017, section 3.2.1, equation 1; Dao 2024, algorithms 1 and 2.
     """
     _check(Q, K, V, dropout)
     return _Attention.apply(Q, K, V, _readable(mask, K), causal)

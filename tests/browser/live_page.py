@@ -104,17 +104,22 @@ SHIFTS = """
 """
 
 
-def start_figure(page):
-    """Start the figure of a page opened with `before=SHIFTS`; return how much the page shifted."""
+def assert_starts_in_place(page):
+    """Start the figure of a page opened with `before=SHIFTS`: nothing moves, nothing grows."""
+    measure = "() => [window.shift, document.documentElement.scrollHeight]"
     assert page.locator(".mha-figure .mha-live").count() == 0  # the tables stand there first
-    page.evaluate("window.MathJax?.startup?.promise")  # equations shift too, not our matter here
+    # Equations move what is below them, which is not our matter here.
+    page.evaluate("window.MathJax?.startup?.promise")
+    page.wait_for_function("!document.documentElement.matches('.mha-typesetting')")
     page.locator(".mha-figure").first.evaluate("figure => figure.scrollIntoView()")
     page.wait_for_timeout(500)
-    before = page.evaluate("window.shift")
+    shift, height = page.evaluate(measure)
     page.evaluate("window.startFigure()")
     page.locator(".mha-figure .mha-live").first.wait_for()
     page.wait_for_timeout(200)
-    return page.evaluate("window.shift") - before
+    shift_after, height_after = page.evaluate(measure)
+    assert shift_after - shift < 0.02
+    assert abs(height_after - height) < 32  # two lines of text, whatever the font
 
 
 # page.evaluate(MODEL, [widget._esm, state]): the figure as anywidget runs it, on a model whose

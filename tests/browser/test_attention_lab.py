@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from live_page import CHANGE, CONTRASTS, HEARD, MODEL, SHIFTS, chapter, start_figure
+from live_page import CHANGE, CONTRASTS, HEARD, MODEL, SHIFTS, assert_starts_in_place, chapter
 
 from mha_lessons import toy
 from mha_lessons.widgets import AttentionLab, CostLedger, MaskPainter, SameWeights, SplitMerge
@@ -330,18 +330,12 @@ def test_two_labs_do_not_interfere(open_page, write_page):
 @pytest.mark.parametrize("width", [1200, 656, 390])
 def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width, tokens):
     page = open_page(write_page(AttentionLab(tokens=tokens)), width=width, before=SHIFTS)
-
-    def height():
-        return page.evaluate("document.documentElement.scrollHeight")
-
-    before = height()
-    assert start_figure(page) < 0.02
-    assert abs(height() - before) < 32  # two lines of text, whatever the font
+    assert_starts_in_place(page)
 
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_does_not_jump_when_its_figure_starts(open_page, width):
-    assert start_figure(open_page(chapter(CHAPTER), width=width, before=SHIFTS)) < 0.02
+    assert_starts_in_place(open_page(chapter(CHAPTER), width=width, before=SHIFTS))
 
 
 def test_without_scripts_the_tables_remain(open_page, write_page):

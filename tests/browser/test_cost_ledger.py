@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, chapter, start_figure
+from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, assert_starts_in_place, chapter
 
 from mha_lessons import cost
 from mha_lessons.widgets import CostLedger
@@ -334,19 +334,13 @@ def test_all_text_stands_out(open_page, write_page, dark):
 @pytest.mark.parametrize("width", [1200, 700, 500, 390])
 def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width):
     page = open_page(write_page(CostLedger()), width=width, before=SHIFTS)
-
-    def height():
-        return page.evaluate("document.documentElement.scrollHeight")
-
-    before = height()
-    assert start_figure(page) < 0.02
-    assert abs(height() - before) < 32  # two lines of text, whatever the font
+    assert_starts_in_place(page)
 
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_holds_the_figure_without_jump_or_sideways_scroll(open_page, width):
     page = open_page(chapter(CHAPTER), width=width, before=SHIFTS)
-    assert start_figure(page) < 0.02
+    assert_starts_in_place(page)
     Ledger(page).assert_the_librarys_counts()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, chapter, start_figure
+from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, assert_starts_in_place, chapter
 
 from mha_lessons import masks, vectorized
 from mha_lessons.widgets import MaskPainter
@@ -256,19 +256,13 @@ def test_all_text_stands_out(open_page, write_page, name, dark):
 @pytest.mark.parametrize("width", [1200, 700, 500, 390])
 def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width, tokens):
     page = open_page(write_page(MaskPainter(tokens=tokens)), width=width, before=SHIFTS)
-
-    def height():
-        return page.evaluate("document.documentElement.scrollHeight")
-
-    before = height()
-    assert start_figure(page) < 0.02
-    assert abs(height() - before) < 32  # two lines of text, whatever the font
+    assert_starts_in_place(page)
 
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_holds_the_figure_without_jump_or_sideways_scroll(open_page, width):
     page = open_page(chapter(CHAPTER), width=width, before=SHIFTS)
-    assert start_figure(page) < 0.02
+    assert_starts_in_place(page)
     Painter(page).assert_numpys_numbers()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, chapter, start_figure
+from live_page import CHANGE, CONTRASTS, MODEL, NAMES, SHIFTS, assert_starts_in_place, chapter
 
 from mha_lessons.widgets import SplitMerge
 
@@ -321,14 +321,12 @@ def test_all_text_stands_out(open_page, write_page, dark):
 @pytest.mark.parametrize("width", [1200, 656, 390])
 def test_page_does_not_jump_when_the_figure_starts(open_page, write_page, width, sizes):
     page = open_page(write_page(SplitMerge(**sizes)), width=width, before=SHIFTS)
-    before = page.evaluate("document.documentElement.scrollHeight")
-    assert start_figure(page) < 0.02
-    assert abs(page.evaluate("document.documentElement.scrollHeight") - before) < 32
+    assert_starts_in_place(page)
 
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_chapter_does_not_jump_when_its_figure_starts(open_page, width):
-    assert start_figure(open_page(chapter(CHAPTER), width=width, before=SHIFTS)) < 0.02
+    assert_starts_in_place(open_page(chapter(CHAPTER), width=width, before=SHIFTS))
 
 
 def test_without_scripts_the_tables_remain(open_page, write_page):
