@@ -64,6 +64,15 @@ def endless_loop_that_misses_an_interrupt():
 
 
 @case
+def endless_loop_that_says_it_begins():
+    return solved(
+        "import time\nkernel = getattr(get_ipython(), 'kernel', None)\nwhile True:\n"
+        "    time.sleep(0.2)\n    if kernel:\n"
+        "        kernel._publish_execute_input('', kernel.get_parent(), 1)"
+    )
+
+
+@case
 def next_cell_begins_late():
     return content(
         split_heads=RIGHT + "\nimport asyncio, contextlib, time\n"

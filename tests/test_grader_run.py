@@ -74,6 +74,12 @@ def test_a_loop_that_misses_an_interrupt_gets_another(rows):
     assert statuses(found, "parameter_count") == {"pass": 3}
 
 
+def test_a_loop_that_says_it_begins_again_wins_no_time(rows):
+    found = rows("endless_loop_that_says_it_begins")
+    assert statuses(found, "split_heads") == {"timeout": 5}
+    assert statuses(found, "parameter_count") == {"pass": 3}
+
+
 def test_the_time_of_a_cell_counts_from_when_it_begins(rows):
     assert statuses(rows("next_cell_begins_late")) == {"pass": 8}
 
