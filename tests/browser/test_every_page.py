@@ -109,6 +109,7 @@ def test_a_page_loads_little(page):
 def test_equations_figures_and_pictures_are_there(page):
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
     assert page.locator(".math:not(:has(mjx-container svg))").count() == 0
+    assert page.locator("mjx-container:not(:has(mjx-assistive-mml > math))").count() == 0
     assert page.evaluate(BROKEN) == []
     assert [name for name in page.evaluate(DEAD) if name.startswith("mha-")] == []
 
