@@ -1,5 +1,6 @@
-/* Equations take their final size when MathJax has drawn them. Until then the text waits, since a
-   text that moves cannot be read; mha.css ends the waiting where MathJax does not. */
+/* Tables take their final size when all their rows are there, equations when MathJax has drawn them.
+   Until then the text waits, since a text that moves cannot be read; mha.css ends the waiting where
+   MathJax does not. */
 document.documentElement.classList.add("mha-typesetting");
 
 /* An equation that is wider than the page is scrolled, by keyboard too. */

@@ -4,6 +4,8 @@ import functools
 from importlib.util import find_spec
 from pathlib import Path
 
+import live_page
+
 # Best practice is judged too. The strokes of an equation are left out: nothing in there has a
 # name, a role or a text of its own.
 RUN = """
@@ -63,7 +65,7 @@ def source():
 
 def bring(page):
     """Wait for the equations, stop what moves, and bring axe-core into the page."""
-    page.evaluate("window.MathJax?.startup?.promise ?? null")
+    live_page.wait_for_equations(page)
     if not page.evaluate("'axe' in window"):
         page.add_style_tag(content=STILL)
         page.evaluate(source())

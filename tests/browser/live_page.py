@@ -47,6 +47,11 @@ def chapter(name):
     return (site() / "book" / f"{name}.html").as_uri()
 
 
+def wait_for_equations(page):
+    """Wait until MathJax has drawn the equations of a page of the book, where it has any."""
+    page.wait_for_function("!document.documentElement.matches('.mha-typesetting')")
+
+
 # figure.evaluate(CONTRASTS): the contrast of each text of the figure with its ground, lowest first.
 CONTRASTS = """lab => {
   const parse = (text) => {
@@ -108,9 +113,7 @@ def assert_starts_in_place(page):
     """Start the figure of a page opened with `before=SHIFTS`: nothing moves, nothing grows."""
     measure = "() => [window.shift, document.documentElement.scrollHeight]"
     assert page.locator(".mha-figure .mha-live").count() == 0  # the tables stand there first
-    # Equations move what is below them, which is not our matter here.
-    page.evaluate("window.MathJax?.startup?.promise")
-    page.wait_for_function("!document.documentElement.matches('.mha-typesetting')")
+    wait_for_equations(page)  # they move what is below them, which is not our matter here
     page.locator(".mha-figure").first.evaluate("figure => figure.scrollIntoView()")
     page.wait_for_timeout(500)
     shift, height = page.evaluate(measure)

@@ -6,6 +6,7 @@ A page is loaded once for all its tests; they stand in the order in which they c
 import re
 
 import axe
+import live_page
 import pytest
 from built_book import pages
 from watched import watched
@@ -33,7 +34,7 @@ LOADED = """
 """
 # The second is for pages with equations: MathJax alone is 2.2 MB.
 MOST = 1_000_000, 3_500_000
-SHIFT_AT_MOST = 0.01  # a page is called stable below 0.1; buttons of the header may come in turn
+SHIFT_AT_MOST = 0.005  # a page is called stable below 0.1; a logo may come a frame late
 SHAPES = """
     [...document.querySelectorAll(".bd-article img")].map(
         img => (img.clientWidth / img.clientHeight) / (img.naturalWidth / img.naturalHeight))
@@ -83,8 +84,7 @@ def page(browser, bases, request):
         else:
             url = f"{bases['file']}/{name}.html"
             page = open_page(url, width=390, dark=True, before=SHIFTS, logs=True)
-        page.evaluate("window.MathJax?.startup?.promise ?? null")
-        page.wait_for_function("!document.documentElement.matches('.mha-typesetting')")
+        live_page.wait_for_equations(page)
         twice = "requestAnimationFrame(() => requestAnimationFrame(done))"
         page.evaluate(f"new Promise(done => {twice})")
         yield page

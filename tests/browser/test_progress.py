@@ -235,7 +235,7 @@ def test_nothing_moves_when_progress_is_filled_in(open_page, name, width):
     known = {"read": {"01_single_head": True}, "passed": dict.fromkeys(QUIZZES, True)}
     store = f"localStorage.setItem('{KEY}', '{json.dumps(known)}');"
     page = open_page(address(name), width=width, before=store + SHIFTS)
-    page.evaluate("window.MathJax?.startup?.promise")
+    live_page.wait_for_equations(page)
     page.wait_for_timeout(300)
 
     def boxes():

@@ -107,12 +107,6 @@ def add_live_figures(app, pagename, templatename, context, doctree):
         app.add_css_file(f"{name}.css")
 
 
-def wait_for_equations(app, pagename, templatename, context, doctree):
-    """Show a page with equations when they have their size."""
-    if 'class="math' in context.get("body", ""):
-        app.add_js_file("typeset.js", priority=100)
-
-
 def drop_idle_scripts(app, pagename, templatename, context, doctree):
     """Leave out inline scripts that repeat, and the state of widgets that nothing will read."""
     seen = set()
@@ -200,12 +194,12 @@ def stay_honest(app, exception):
 def setup(app):
     """Connect early for assets, late for what others must have added."""
     app.add_js_file("theme.js", priority=100)
+    app.add_js_file("typeset.js", priority=100)
     app.connect("builder-inited", close_gaps)
     app.connect("source-read", leave_out_setup)
     app.connect("doctree-read", require_alternative_texts)
     app.connect("doctree-read", require_captions)
     app.connect("html-page-context", add_live_figures)
-    app.connect("html-page-context", wait_for_equations)
     app.connect("html-page-context", drop_idle_scripts, priority=900)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", stay_honest, priority=999)
